@@ -1,0 +1,1 @@
+"""Reference-free baselines from the literature, the trivial ones included."""

@@ -1,0 +1,1 @@
+"""Sources, benchmark readers, tables, quality gates and splits."""

@@ -1,0 +1,1 @@
+"""Detectors with evidence, error injection, the Error Identifier and the Verifier."""

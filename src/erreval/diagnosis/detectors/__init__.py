@@ -1,0 +1,1 @@
+"""One detector an error type: no training, milliseconds, each with evidence."""

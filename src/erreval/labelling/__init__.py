@@ -1,0 +1,1 @@
+"""The human queue and those who answer it."""

@@ -1,0 +1,1 @@
+"""Uncertainty, inconsistency, selection: plain numpy, no I/O."""

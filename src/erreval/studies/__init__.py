@@ -1,0 +1,1 @@
+"""What a score is worth: correlation with people. No I/O inside the statistics."""
