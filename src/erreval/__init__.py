@@ -28,7 +28,7 @@ _HOMES = {
     "Dimension": "erreval.taxonomy",
     "ErrorType": "erreval.taxonomy",
 }
-__all__ = ["Diagnosis", "Dimension", "ErrorType", "Question", "diagnose"]  # noqa: F822 - resolved by __getattr__
+__all__ = ["Diagnosis", "Dimension", "ErrorType", "Question", "diagnose"]
 
 
 def __getattr__(name: str) -> Any:

@@ -59,9 +59,7 @@ class InjectionSettings(_Section):
     def _mix_is_complete(self) -> InjectionSettings:
         missing = [t.value for t in ErrorType if self.mix.get(t, 0.0) <= 0.0]
         if missing:
-            raise ValueError(
-                f"mix needs a weight above 0 for each of the eleven labels; missing: {', '.join(missing)}"
-            )
+            raise ValueError(f"mix needs a weight above 0 for each of the eleven labels; missing: {', '.join(missing)}")
         return self
 
 
@@ -113,9 +111,7 @@ class SelectionSettings(_Section):
     def _no_overlap(self) -> SelectionSettings:
         for name in ("uncertainty", "inconsistency"):
             if getattr(self, f"reliable_{name}") >= getattr(self, f"unreliable_{name}"):
-                raise ValueError(
-                    f"reliable_{name} must lie below unreliable_{name}, or a sample would be both"
-                )
+                raise ValueError(f"reliable_{name} must lie below unreliable_{name}, or a sample would be both")
         return self
 
 
@@ -173,8 +169,7 @@ class Settings(_Section):
         }
         if found != expected:
             raise ValueError(
-                "rounds and extensions do not follow one another from r0 on; "
-                "let `erreval refine --rounds N` write them"
+                "rounds and extensions do not follow one another from r0 on; let `erreval refine --rounds N` write them"
             )
         return self
 
@@ -193,10 +188,7 @@ def round_plan(count: int, *, warm_start: bool) -> dict[str, dict[str, dict[str,
     def start(kind: str, k: int) -> str:
         return f"models/{kind}/r{k - 1}" if k and warm_start else "backbone"
 
-    rounds = {
-        f"r{k}": {"identifier": start("identifier", k), "verifier": start("verifier", k)}
-        for k in range(count)
-    }
+    rounds = {f"r{k}": {"identifier": start("identifier", k), "verifier": start("verifier", k)} for k in range(count)}
     return {"rounds": rounds, "extensions": {f"r{k}": {"into": f"r{k + 1}"} for k in range(count - 1)}}
 
 

@@ -130,13 +130,9 @@ def check_label_set(labels: Iterable[ErrorType]) -> frozenset[ErrorType]:
     """
     found = frozenset(labels)
     if not found:
-        raise ValueError(
-            f"a label set is never empty; write {ErrorType.NO_ERROR.value!r} where there is no error"
-        )
+        raise ValueError(f"a label set is never empty; write {ErrorType.NO_ERROR.value!r} where there is no error")
     if ErrorType.NO_ERROR in found and len(found) > 1:
-        raise ValueError(
-            f"{ErrorType.NO_ERROR.value!r} excludes every other label: {format_label_set(found)!r}"
-        )
+        raise ValueError(f"{ErrorType.NO_ERROR.value!r} excludes every other label: {format_label_set(found)!r}")
     return found
 
 

@@ -1,0 +1,109 @@
+"""A sequence classifier on mean-pooled segments, registered with transformers' Auto classes.
+
+Small sentence encoders (MiniLM and its kin) carry what they know in the mean of their token states; their CLS pooler
+does not learn this task. Question, answer and passage are pooled apart and compared:
+``[q, max q, a, p, q*p, |q-p|, q*a, |q-a|]`` goes through one hidden layer. The Verifier reads the label set as an
+extra eleven-dimensional input that is compared with the hidden layer. The segments follow from the separators, so
+the input is that of ``encoding.encode`` without labels, and ``"question [SEP] answer"`` with the passage as pair in
+a transformers pipeline.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+_FEATURES = 8
+
+
+class PooledEncoderConfig(PreTrainedConfig):
+    """Configuration: the encoder's own configuration, and what the head needs."""
+
+    model_type = "erreval-pooled"
+
+    encoder: dict[str, Any] | None = None
+    separator_id: int = 102
+    hidden: int = 256
+    label_set_size: int = 0
+    positive_weight: list[float] | None = None
+
+
+class PooledEncoder(PreTrainedModel):
+    """The classifier. ``problem_type`` decides the loss as everywhere in transformers."""
+
+    config_class = PooledEncoderConfig
+    base_model_prefix = "encoder"
+    supports_gradient_checkpointing = False
+    _supports_sdpa = True
+    accepts_loss_kwargs = False  # else Trainer scales the loss by accumulation steps and processes
+
+    def __init__(self, config: PooledEncoderConfig) -> None:
+        super().__init__(config)
+        inner = AutoConfig.for_model(**dict(config.encoder or {}))
+        self.encoder = AutoModel.from_config(inner, add_pooling_layer=False)
+        width = _FEATURES * inner.hidden_size
+        self.hidden = nn.Linear(width, config.hidden)
+        self.label_set = nn.Linear(config.label_set_size, config.hidden) if config.label_set_size else None
+        self.classifier = nn.Linear(config.hidden * (3 if config.label_set_size else 1), config.num_labels)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        label_set: Tensor | None = None,
+        labels: Tensor | None = None,
+        **_: Any,
+    ) -> SequenceClassifierOutput:
+        """Classify a batch.
+
+        Args:
+            input_ids: (batch, tokens).
+            attention_mask: (batch, tokens), 1 where there is a token.
+            token_type_ids: (batch, tokens), as the encoder wants them.
+            label_set: (batch, label_set_size), the label set to verify as zeros and ones.
+            labels: (batch, num_labels) for multi-label, (batch,) of class indices for the Verifier.
+        """
+        if attention_mask is None:
+            attention_mask = torch.ones_like(input_ids)
+        states = self.encoder(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)[0]
+        hidden = nn.functional.gelu(self.hidden(self._features(states, input_ids, attention_mask)))
+        if self.label_set is not None:
+            if label_set is None:
+                raise ValueError("this model verifies label sets: give label_set")
+            said = torch.tanh(self.label_set(label_set.to(hidden.dtype)))
+            hidden = torch.cat([hidden, said, hidden * said], dim=-1)
+        logits = self.classifier(hidden)
+        return SequenceClassifierOutput(loss=None if labels is None else self._loss(logits, labels), logits=logits)
+
+    def _features(self, states: Tensor, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        is_separator = input_ids == self.config.separator_id
+        segment = torch.cumsum(is_separator, dim=1) - is_separator.long()
+        content = attention_mask.bool() & ~is_separator
+        content[:, 0] = False  # the classification token
+        masks = [(content & (segment == k)).unsqueeze(-1) for k in range(3)]
+        q, a, p = ((states * mask).sum(1) / mask.sum(1).clamp(min=1).to(states.dtype) for mask in masks)
+        highest = states.masked_fill(~masks[0], -1e4).amax(1)
+        highest = torch.where(masks[0].any(1), highest, torch.zeros_like(highest))
+        return torch.cat([q, highest, a, p, q * p, (q - p).abs(), q * a, (q - a).abs()], dim=-1)
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        if self.config.problem_type == "multi_label_classification":
+            weight = self.config.positive_weight
+            return nn.functional.binary_cross_entropy_with_logits(
+                logits.float(),
+                labels.float(),
+                pos_weight=None if weight is None else torch.tensor(weight, device=logits.device),
+            )
+        return nn.functional.cross_entropy(logits.float(), labels)
+
+
+def register() -> None:
+    """Make ``AutoModelForSequenceClassification.from_pretrained`` know the pooled encoder."""
+    AutoConfig.register(PooledEncoderConfig.model_type, PooledEncoderConfig, exist_ok=True)
+    AutoModelForSequenceClassification.register(PooledEncoderConfig, PooledEncoder, exist_ok=True)
