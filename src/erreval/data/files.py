@@ -34,6 +34,14 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
+def is_folder(path: Path) -> bool:
+    """Whether ``path`` is a folder; what may not be looked at is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 @contextmanager
 def replacing(path: Path | str) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes the place of ``path`` once all of it is on the disk.
@@ -46,7 +54,7 @@ def replacing(path: Path | str) -> Iterator[IO[bytes]]:
     target = Path(path)
     if target.is_symlink():
         target = target.resolve()
-    if target.is_dir():
+    if is_folder(target):
         raise TableError(f"{target}: is a folder; name a file in it")
     temporary: Path | None = None
     try:

@@ -12,7 +12,7 @@ import pandas as pd
 from erreval.data import binary_formats, text_formats
 from erreval.data.cells import Rows, as_text, from_frame, to_frame
 from erreval.data.columns import ColumnMap
-from erreval.data.files import read_bytes, replacing
+from erreval.data.files import is_folder, read_bytes, replacing
 from erreval.errors import TableError
 from erreval.records import Question
 
@@ -77,7 +77,7 @@ def _read(path: Path, encoding: str, sheet: str | None) -> Rows:
 
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
-    if ending not in _WRITERS and not path.is_dir():
+    if ending not in _WRITERS and not is_folder(path):
         raise TableError(f"{path}: unknown ending {ending!r}; use one of {', '.join(ENDINGS)}")
     return ending
 
@@ -94,7 +94,7 @@ def write_table(frame: pd.DataFrame, path: Path | str) -> None:
     ending = _ending(path)
     rows = from_frame(frame)
     text_formats.named(path, rows.columns)
-    if path.is_dir():
+    if is_folder(path):
         raise TableError(f"{path}: is a folder; name a file in it")
     content = _WRITERS[ending](path, rows)
     with replacing(path) as stream:
