@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from wordfreq import zipf_frequency
+
 
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, separated by white space, as a set."""
@@ -166,20 +168,50 @@ _ENDING_RULES = (
 )
 _ENDINGS = tuple((ending, rest) for ending, _, rest in (rule.partition(":") for rule in _ENDING_RULES.split()))
 _IRREGULAR_FORMS = (
-    "begin: began begun; bring: brought; build: built; buy: bought; come: came; die: death dead died dying; find: "
-    "found; give: gave given; go: went gone goes going; grow: grew grown; hold: held; keep: kept; know: knew "
-    "known; lead: led leader; leave: left; lose: lost loss; make: made maker; meet: met; say: said; see: saw "
-    "seen; sell: sold; send: sent; speak: spoke spoken; take: took taken; tell: told; think: thought; win: won "
-    "winner; write: wrote written writer; fall: fell fallen; fight: fought; become: became; choose: chose chosen "
-    "choice; draw: drew drawn; drive: drove driven; eat: ate eaten; fly: flew flown; hear: heard; man: men; "
-    "woman: women; child: children; person: people; wife: wives; life: lives; born: birth; song: sang sung sing "
-    "singer; marry: marriage; bear: bore; steal: stole stolen; run: ran; teach: taught; catch: caught"
+    "begin: began begun; bring: brought; build: built; buy: bought; come: came; use: used using; die: death dead "
+    "died dying; find: found; give: gave given; go: went gone goes going; grow: grew grown; hold: held; keep: "
+    "kept; know: knew known; lead: led leader; leave: left; lose: lost loss; make: made maker; meet: met; say: "
+    "said; see: saw seen; sell: sold; send: sent; speak: spoke spoken; take: took taken; tell: told; think: "
+    "thought; win: won winner; write: wrote written writer; fall: fell fallen; fight: fought; become: became; "
+    "choose: chose chosen choice; draw: drew drawn; drive: drove driven; eat: ate eaten; fly: flew flown; hear: "
+    "heard; man: men; woman: women; child: children; person: people; wife: wives; life: lives; born: birth; song: "
+    "sang sung sing singer; marry: marriage; bear: bore; steal: stole stolen; run: ran; teach: taught; catch: "
+    "caught"
 )
 _IRREGULAR = {
     form: base
     for base, _, forms in (entry.partition(": ") for entry in _IRREGULAR_FORMS.split("; "))
     for form in forms.split()
 }
+
+
+_IN_USE = 3.2
+"""Zipf frequency from which a word counts as a word, whatever the list says ("onboard")."""
+
+
+@lru_cache(maxsize=1)
+def dictionary() -> frozenset[str]:
+    """Words of English, British and American, in lower case (pyspellchecker's list, 160,000)."""
+    from spellchecker import SpellChecker  # reads its word list (0.2 s), hence only when first needed
+
+    return frozenset(SpellChecker(language="en").word_frequency.words())
+
+
+_INFLECTIONS = (("ies", ("y",)), ("es", ("", "e")), ("s", ("",)), ("ed", ("", "e")), ("ing", ("", "e")))
+
+
+@lru_cache(maxsize=50_000)
+def is_known(word: str) -> bool:
+    """Whether a lower-case word without apostrophes is a word of English, inflected or not."""
+    if word in dictionary() or zipf_frequency(word, "en") >= _IN_USE:
+        return True
+    # A dictionary misses rare plurals and pasts; it rarely misses their stems.
+    for ending, rests in _INFLECTIONS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            base = word[: len(word) - len(ending)]
+            if any(base + rest in dictionary() and zipf_frequency(base + rest, "en") > 1.5 for rest in rests):
+                return True
+    return False
 
 
 def is_content(word: str) -> bool:
