@@ -6,22 +6,26 @@ Run as ``python -m pipelines.repro STAGE``. The last line on stdout tells what h
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import logging
 import os
-import sys
 from collections.abc import Sequence
 
 from erreval.errors import StageError
-from pipelines.supervision import SUPERVISOR, end_descendants, identity, run, silence_telemetry, watch_ancestors
+from pipelines.supervision import (
+    SUPERVISOR,
+    adopt_orphans,
+    end_descendants,
+    identity,
+    run,
+    silence_telemetry,
+    watch_ancestors,
+)
 
 OUTCOME = "::outcome "
 """Starts the line that tells whether the stage ran, was restored or was unchanged."""
 
 RAN, RESTORED, UNCHANGED = "ran", "restored", "unchanged"
-
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 class _Outcome(logging.Filter):
@@ -81,12 +85,6 @@ def changed_stages() -> list[str]:
         raise StageError(f"dvc cannot read this pipeline: {error}") from error
 
 
-def _adopt_orphans() -> None:
-    """Where the system can (Linux), become the parent of processes below whose own parent dies, so none gets lost."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; see ``--help``."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.repro", description=__doc__)
@@ -103,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.status:
         print(f"{OUTCOME}{json.dumps(changed_stages())}", flush=True)
         return 0
-    _adopt_orphans()
+    adopt_orphans()
     try:
         code, outcome = reproduce(asked.stage, single=asked.single, force=asked.force)
     finally:

@@ -14,6 +14,7 @@ all is done::
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import itertools
 import json
@@ -28,7 +29,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-import filelock
 import psutil
 
 from erreval.errors import ErrevalError, StageError
@@ -54,6 +54,7 @@ NO_TELEMETRY = {
 """Switches that keep the packages from reporting what is done here to their makers."""
 
 _POLL_SECONDS = 0.25
+_PR_SET_CHILD_SUBREAPER = 36
 _SURROUNDINGS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
 _watched = threading.Event()
 
@@ -133,6 +134,12 @@ def watch_ancestors() -> None:
     chain = supervising_chain()
     _watched.set()
     threading.Thread(target=_watch, args=(chain,), name="watch-ancestors", daemon=True).start()
+
+
+def adopt_orphans() -> None:
+    """Where the system can (Linux), become the parent of processes below whose own parent dies, so none gets lost."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def end_descendants() -> None:
@@ -259,6 +266,8 @@ def exclusive(path: Path, what: str) -> Iterator[Path]:
     Raises:
         StageError: Another process holds it; the message names it.
     """
+    import filelock  # here, because every command line pays for what stands at the top
+
     path.parent.mkdir(parents=True, exist_ok=True)
     note = path.with_suffix(".json")
     lock = filelock.FileLock(path)
