@@ -94,3 +94,19 @@ def _why_not_written(target: Path, error: OSError) -> str:
     return (
         f"{target}: cannot be written ({error.strerror or error}; nothing was written); check the folder and the disk"
     )
+
+
+def replaceable(path: Path | str) -> None:
+    """Make sure that ``replacing`` could start; leaves nothing behind.
+
+    Raises:
+        TableError: As ``replacing``.
+    """
+    target = Path(path)
+    if is_folder(target):
+        raise TableError(f"{target}: is a folder; name a file in it")
+    try:
+        with tempfile.NamedTemporaryFile(prefix=".writing-", dir=target.parent):
+            pass
+    except OSError as error:
+        raise TableError(_why_not_written(target, error)) from error

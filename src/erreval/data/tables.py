@@ -12,7 +12,7 @@ import pandas as pd
 from erreval.data import binary_formats, text_formats
 from erreval.data.cells import Rows, as_text, from_frame, to_frame
 from erreval.data.columns import ColumnMap
-from erreval.data.files import is_folder, read_bytes, replacing
+from erreval.data.files import is_folder, read_bytes, replaceable, replacing
 from erreval.errors import TableError
 from erreval.records import Question
 
@@ -162,3 +162,13 @@ def _refuse_blank_questions(path: Path, rows: Rows, place: int) -> None:
             f"{path}, {rows.place(blank[0])}, column {rows.columns[place]!r}: the question is blank{more}; "
             "fill it in or remove the row"
         )
+
+
+def check_writable(path: Path | str) -> None:
+    """Find out, before the long work that fills it, that a table can be written at ``path``.
+
+    Raises:
+        TableError: The format is unknown, the folder is missing or may not be written.
+    """
+    _ending(Path(path))
+    replaceable(path)
