@@ -40,4 +40,4 @@ def uncertainty(p_e: np.ndarray) -> np.ndarray:
 
 def inconsistency(p_e: np.ndarray, p_v: np.ndarray) -> np.ndarray:
     """Eq. 4: |p_e - p_v|, between 0 (agreed) and 1 (contradicted)."""
-    return np.abs(np.asarray(p_e, dtype=float) - np.asarray(p_v, dtype=float))
+    return np.asarray(np.abs(np.asarray(p_e, dtype=float) - np.asarray(p_v, dtype=float)))

@@ -1,0 +1,34 @@
+"""Stage summarise: every round's metrics in one place, and the champion."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pipelines.context import open_context, write_json
+from pipelines.supervision import run, stage
+
+PARAMS = ("rounds",)
+
+
+def main() -> None:
+    """Write results/<profile>/identifier.json and verifier.json, and name the round that is best on dev."""
+    here = open_context("summarise", PARAMS)
+    layout = here.layout
+    outputs = [layout.results / "identifier.json", layout.results / "verifier.json", layout.champion]
+    with stage(here.name, outputs, profile=here.settings.profile) as work:
+        rounds = {key: json.loads(layout.assessment(key).read_text(encoding="utf-8")) for key in here.settings.rounds}
+        champion = max(rounds, key=lambda key: (rounds[key]["identifier"]["dev"]["micro_f1"], -int(key[1:])))
+        identifier = {key: _without(found["identifier"], "confusion") for key, found in rounds.items()}
+        verifier = {key: found["verifier"] for key, found in rounds.items()}
+        write_json({"champion": champion, "rounds": identifier}, work.path(outputs[0]))
+        write_json({"champion": champion, "rounds": verifier}, work.path(outputs[1]))
+        write_json({"round": champion}, work.path(outputs[2]))
+
+
+def _without(sides: dict[str, Any], key: str) -> dict[str, Any]:
+    return {side: {name: value for name, value in found.items() if name != key} for side, found in sides.items()}
+
+
+if __name__ == "__main__":
+    run(main)

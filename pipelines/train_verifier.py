@@ -1,0 +1,18 @@
+"""Stage train_verifier: fine-tune the Verifier of a round."""
+
+from __future__ import annotations
+
+from pipelines.context import round_argument
+from pipelines.supervision import run
+from pipelines.training import train
+
+PARAMS = ("encoder", "accelerate", "rounds", "verifier")
+
+
+def main() -> None:
+    """Train on the round's training set, from where params.yaml says."""
+    train("verifier", round_argument())
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,65 @@
+"""What the two training stages share: examples in, a classifier out, collapse refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from erreval.diagnosis.backbone import Task
+from erreval.diagnosis.identifier import Identifier, check_not_collapsed
+from erreval.diagnosis.training import Example, fine_tune, verifier_examples
+from erreval.diagnosis.verifier import Verifier
+from erreval.frames import label_sets_of, questions_of
+from erreval.settings import TrainingSettings
+from pipelines.context import open_context
+from pipelines.supervision import stage
+
+PROBES = 120
+"""Held-out questions on which a trained model must not answer always the same."""
+
+
+def train(task: Task, round_key: str) -> None:
+    """Fine-tune one model of one round and refuse it if it has collapsed."""
+    name = f"train_{task}@{round_key}"
+    here = open_context(name, ("encoder", "accelerate", "rounds", task))
+    settings, layout = here.settings, here.layout
+    recipe: TrainingSettings = getattr(settings, task)
+    output = layout.model(task, round_key)
+    rng = here.rng()
+    with stage(name, [output], profile=settings.profile) as work:
+        frame = pd.read_parquet(layout.training_set(round_key))
+        probes = pd.read_parquet(layout.prepared / "heldout.parquet").head(PROBES)
+        examples = _examples(task, frame, settings.verifier.negatives_per_question if task == "verifier" else 0, rng)
+        print(f"{name}: {len(examples)} examples from {len(frame)} questions", flush=True)
+        fine_tune(
+            task,
+            layout.start(getattr(settings.rounds[round_key], task)),
+            examples,
+            encoder=settings.encoder,
+            training=recipe,
+            epochs=recipe.epochs if round_key == "r0" else recipe.later_epochs,
+            seed=int(rng.integers(2**31)),
+            output=work.path(output),
+            work=work.folder / "trainer",
+            report=lambda line: print(f"{name}: {line}", flush=True),
+        )
+        _refuse_collapse(task, name, work.path(output), probes, rng)
+
+
+def _examples(task: Task, frame: pd.DataFrame, negatives: int, rng: np.random.Generator) -> list[Example]:
+    questions, labels = questions_of(frame), label_sets_of(frame)
+    if task == "verifier":
+        return verifier_examples(questions, labels, negatives, rng)
+    return [Example(question, found) for question, found in zip(questions, labels, strict=True)]
+
+
+def _refuse_collapse(task: Task, name: str, folder: Path, probes: pd.DataFrame, rng: np.random.Generator) -> None:
+    questions, labels = questions_of(probes), label_sets_of(probes)
+    if task == "identifier":
+        check_not_collapsed(Identifier.load(folder).predict_probabilities(questions), name)
+        return
+    tried = verifier_examples(questions, labels, 1, rng)
+    verifier = Verifier.load(folder)
+    check_not_collapsed(verifier.predict([e.question for e in tried], [e.labels for e in tried])[:, None], name)

@@ -1,0 +1,183 @@
+"""``erreval …``: thin commands over the Python API. Commands that start flows come from `flows` by entry point."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from erreval.errors import ErrevalError
+
+if TYPE_CHECKING:
+    from erreval.records import Question
+
+EXIT_MISTAKE = 2
+EXIT_INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """A group that tells mistakes in one line and finds the flow commands when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *(point.name for point in entry_points(group="erreval.commands"))})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        for point in entry_points(group="erreval.commands", name=cmd_name):
+            return point.load()  # type: ignore[no-any-return]
+        return None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ErrevalError as mistake:
+            _end(" ".join(str(mistake).split()))
+        except OSError as error:
+            if error.errno is None:
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            _end(f"{where}{error.strerror}; make the place readable or writable, or free some space, and try again")
+
+
+def _end(message: str) -> NoReturn:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(EXIT_MISTAKE)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="erreval")
+def main() -> None:
+    """Judge generated questions by finding their errors first."""
+    for name in ("DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY", "MLFLOW_DISABLE_TELEMETRY", "DVC_NO_ANALYTICS"):
+        os.environ.setdefault(name, "1")
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--list", "show", is_flag=True, help="Show name, size, licence, citation and state of every source.")
+def fetch(names: tuple[str, ...], show: bool) -> None:
+    """Download public sources, pinned and verified (all those of params.yaml, or NAMES).
+
+    ERREVAL_MIRROR names a folder laid out OWNER/REPO/COMMIT/PATH to take them from instead of the network.
+    """
+    from erreval.data.sources import fetch as bring
+    from erreval.data.sources import load_sources, state_of
+
+    if show:
+        for name, source in load_sources().items():
+            click.echo(f"{name:22} {source.bytes / 1e6:8.2f} MB  {state_of(source):13} {source.licence}")
+            click.echo(f"{'':22} {source.citation}")
+        return
+    wanted = names or _sources_of_project()
+    if not wanted:
+        click.echo("nothing to fetch: the profile in params.yaml uses no public source; name one (see --list)")
+        return
+    for name, files in bring(wanted, progress=sys.stderr.isatty()).items():
+        click.echo(f"{name}: {len(files)} files, verified, in {files[0].parent}")
+
+
+def _sources_of_project() -> tuple[str, ...]:
+    from erreval.settings import load_settings
+
+    return load_settings(Path("params.yaml")).data.sources
+
+
+@main.command()
+@click.argument("table", metavar="[INPUT]", required=False, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="CSV, TSV, JSONL, JSON, XLSX or Parquet.")
+@click.option("--question", help="Diagnose this one question instead of a table.")
+@click.option("--passage", default="", help="Its passage.")
+@click.option("--answer", help="Its answer.")
+@click.option("--model", help="Folder of an Error Identifier, or 'detectors'. [default: the project's champion]")
+@click.option("--question-column", default="question", show_default=True)
+@click.option("--passage-column", default="passage", show_default=True)
+@click.option("--answer-column", default="answer", show_default=True)
+@click.option("--source-column", default="source", show_default=True)
+@click.option("--encoding", default="utf-8", show_default=True, help="Of CSV, TSV and JSON files.")
+def diagnose(
+    table: Path | None,
+    output: Path | None,
+    question: str | None,
+    passage: str,
+    answer: str | None,
+    model: str | None,
+    question_column: str,
+    passage_column: str,
+    answer_column: str,
+    source_column: str,
+    encoding: str,
+) -> None:
+    """Diagnose the questions of a table (INPUT -o OUTPUT), or one question (--question).
+
+    The output keeps every row and column of the input, in order, and adds question_id, labels, a probability for
+    each of the eleven types, a score for each of the seven dimensions, evidence, what could not be judged, and who
+    diagnosed.
+    """
+    if (table is None) == (question is None):
+        raise click.UsageError("give either a table or --question")
+    if question is not None:
+        from erreval.diagnosis.diagnose import diagnose as diagnose_one
+
+        click.echo(str(diagnose_one(question, passage, answer, model=model)))
+        return
+    if table is None or output is None:
+        raise click.UsageError("name the file to write with -o OUTPUT")
+    from erreval.data.columns import ColumnMap
+    from erreval.data.tables import check_writable, read_questions, read_table, write_table
+    from erreval.diagnosis.diagnose import find_identifier
+    from erreval.diagnosis.report import diagnosis_table
+
+    columns = ColumnMap(question=question_column, passage=passage_column, answer=answer_column, source=source_column)
+    check_writable(output)
+    questions, _ = read_questions(table, columns, encoding=encoding)
+    rows = read_table(table, encoding=encoding)
+    identifier = find_identifier(model)
+    click.echo(
+        f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}", err=True
+    )
+    found = diagnosis_table(rows, questions, identifier, _progress(questions))
+    write_table(found, output)
+    flawed = int((found["labels"] != "No Error").sum())
+    click.echo(f"{output}: {len(found)} rows, {flawed} with errors")
+
+
+def _progress(questions: list[Question]) -> Any:
+    if not sys.stderr.isatty():
+        return None
+    from tqdm import tqdm
+
+    bar = tqdm(total=len({question.question_id for question in questions}), unit="question", leave=False)
+
+    def report(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    return report
+
+
+@main.command()
+def doctor() -> None:
+    """Tell what is installed, reachable and writable, and what to do about what is not."""
+    from erreval.doctor import examine
+
+    findings = examine(Path())
+    for finding in findings:
+        mark = {"ok": "ok  ", "note": "note", "problem": "BAD "}[finding.state]
+        click.echo(
+            f"{mark}  {finding.what}: {finding.found}" + (f"\n      -> {finding.remedy}" if finding.remedy else "")
+        )
+    if any(finding.state == "problem" for finding in findings):
+        sys.exit(EXIT_MISTAKE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What is installed, reachable and writable, and what to do about what is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from erreval.errors import ErrevalError
+from erreval.layout import Layout, read_champion
+from erreval.settings import load_settings
+
+GIVEN = ("prefect", "mlflow", "dvc", "transformers", "torch", "accelerate", "openai", "pandas", "great-expectations")
+_ROOM_NEEDED = 3e9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    state: Literal["ok", "note", "problem"]
+    found: str
+    remedy: str = ""
+
+
+def examine(project: Path) -> list[Finding]:
+    """Look at everything that the product needs or can use.
+
+    Args:
+        project: The project's root folder, or a folder where `erreval diagnose` is used.
+    """
+    return [*_installed(), *_machine(project), *_project(project), *_chat_endpoint()]
+
+
+def _installed() -> Iterator[Finding]:
+    yield Finding("python", "ok", sys.version.split()[0])
+    for package in GIVEN:
+        try:
+            yield Finding(package, "ok", version(package))
+        except PackageNotFoundError:
+            yield Finding(package, "problem", "not installed", "run `make install` (or pip install erreval) again")
+    for program, purpose in (("git", "to version what DVC tracks"), ("dvc", "to rebuild"), ("accelerate", "to train")):
+        place = shutil.which(program) or shutil.which(program, path=str(Path(sys.executable).parent))
+        remedy = "" if place else f"install it, or activate the virtual environment; it is needed {purpose}"
+        yield Finding(program, "ok" if place else "problem", place or "not found", remedy)
+
+
+def _machine(project: Path) -> Iterator[Finding]:
+    from erreval.diagnosis.inference import best_device
+
+    yield Finding("device", "ok", f"{best_device()}, {os.cpu_count()} CPU threads")
+    free = shutil.disk_usage(project).free
+    enough = free > _ROOM_NEEDED
+    yield Finding(
+        "disk", "ok" if enough else "problem", f"{free / 1e9:.1f} GB free", "" if enough else "free at least 3 GB"
+    )
+    try:
+        with tempfile.TemporaryFile(dir=project):
+            pass
+        yield Finding("project folder", "ok", f"{project.resolve()} is writable")
+    except OSError as error:
+        yield Finding(
+            "project folder", "problem", f"{project.resolve()}: {error.strerror}", "work in a folder that is your own"
+        )
+
+
+def _project(project: Path) -> Iterator[Finding]:
+    from erreval.data.sources import can_reach
+
+    if not (project / "params.yaml").exists():
+        yield Finding("project", "note", "no params.yaml here", "for flows and `dvc repro`, work in a clone of erreval")
+        return
+    try:
+        settings = load_settings(project / "params.yaml")
+    except ErrevalError as error:
+        yield Finding("params.yaml", "problem", str(error), "mend the named entries")
+        return
+    decided = "chosen" if settings.profile_decided else "not chosen yet: `erreval run` decides"
+    yield Finding("profile", "ok", f"{settings.profile} ({decided})")
+    if settings.data.sources:
+        reach = can_reach(settings.data.sources)
+        remedy = "" if reach.ok else "set ERREVAL_MIRROR to a local copy, or use `erreval run --profile sample`"
+        yield Finding("public data", "ok" if reach.ok else "problem", reach.why, remedy)
+    layout = Layout(settings.profile, project)
+    try:
+        yield Finding("Error Identifier", "ok", str(read_champion(layout)))
+    except ErrevalError:
+        yield Finding("Error Identifier", "note", "none trained yet; the detectors diagnose alone", "run `make run`")
+
+
+def _chat_endpoint() -> Iterator[Finding]:
+    from erreval.chat.endpoint import endpoint_from_environment, list_models
+
+    endpoint = endpoint_from_environment()
+    if endpoint is None:
+        yield Finding("chat endpoint", "note", "none named", "LLM judges need OPENAI_BASE_URL and OPENAI_API_KEY")
+        return
+    try:
+        names = list_models(endpoint)
+    except ErrevalError as error:
+        yield Finding("chat endpoint", "problem", str(error), "check OPENAI_BASE_URL and OPENAI_API_KEY")
+        return
+    yield Finding("chat endpoint", "ok", f"{endpoint.base_url} offers {len(names)} models")
