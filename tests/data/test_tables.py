@@ -246,10 +246,11 @@ def test_blank_rows_of_a_sheet_are_skipped_and_rows_keep_their_numbers(tmp_path:
 
 def test_xlsx_survives_control_characters_and_refuses_long_text(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
-    texts = ["bell\x07 vt\x0b nul\x00 \ufffe", "_x0041_ stays", "=SUM(A1)"]
+    texts = ["bell\x07 vt\x0b nul\x00", "_x0041_ stays", "=SUM(A1)"]
     write_table(pd.DataFrame({"question": texts}), path)
     assert read_table(path)["question"].tolist() == texts
     assert openpyxl.load_workbook(path).active["A4"].data_type == "s"
+    assert "U+FFFE" in refusal(write_table, pd.DataFrame({"question": ["\ufffe"]}), path)
     before = path.read_bytes()
     message = refusal(write_table, pd.DataFrame({"question": ["a", "x" * 32_768]}), path)
     assert "row 2, column 'question'" in message

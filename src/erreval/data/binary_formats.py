@@ -15,8 +15,8 @@ from erreval.errors import TableError
 XLSX_CELL_LIMIT = 32_767
 """The most characters that a cell of an XLSX file can hold."""
 
-_NO_XML = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
-_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_NO_XML = re.compile(r"[\x00-\x08\x0b-\x1f]|_(?=x[0-9A-Fa-f]{4}_)")
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FIXED_TIME = b"2000-01-01T00:00:00Z"
 
@@ -24,11 +24,6 @@ _FIXED_TIME = b"2000-01-01T00:00:00Z"
 def escape(text: str) -> str:
     """Write characters that XML cannot hold as ``_xHHHH_``, as spreadsheets do (ECMA-376, 22.9.2.19)."""
     return _NO_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
-
-
-def unescape(text: str) -> str:
-    """The opposite of ``escape``."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
 def read_xlsx(path: Path, content: bytes, sheet: str | None) -> Rows:
@@ -54,34 +49,37 @@ def read_xlsx(path: Path, content: bytes, sheet: str | None) -> Rows:
 
 def _sheet(path: Path, content: bytes, sheet: str | None) -> tuple[str, list[list[Cell]]]:
     """The title and all rows of a sheet."""
-    import openpyxl
+    import python_calamine
 
     if content.startswith(_OLE):
         locked = "EncryptedPackage".encode("utf-16-le") in content
         what = "is locked by a password; save it without one" if locked else "is an old .xls file; save it as .xlsx"
         raise TableError(f"{path}: {what}")
     try:
-        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        sheets = {worksheet.title: worksheet for worksheet in book.worksheets}
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+        kind = python_calamine.SheetTypeEnum.WorkSheet
+        sheets = [found.name for found in book.sheets_metadata if found.typ == kind]
         if not sheets:
             raise TableError(f"{path}: the workbook has no sheet with cells; choose another file")
         if sheet is not None and sheet not in sheets:
             raise TableError(f"{path}: no sheet {sheet!r}; there are: {', '.join(sheets)}")
-        worksheet = sheets[sheet] if sheet is not None else next(iter(sheets.values()))
-        worksheet.reset_dimensions()  # files say wrong sizes
-        return worksheet.title, [[_cell(value) for value in row] for row in worksheet.iter_rows(values_only=True)]
-    except TableError:
-        raise
-    except Exception as error:
-        # openpyxl lets through whatever its zip and XML parsers raise
+        title = sheet if sheet is not None else sheets[0]
+        rows = book.get_sheet_by_name(title).to_python(skip_empty_area=False)
+        return title, [[_cell(value) for value in row] for row in rows]
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise TableError(
-            f"{path}: not an XLSX file, or a damaged one ({type(error).__name__}); save it again as .xlsx, "
+            f"{path}: not an XLSX file, or a damaged one ({' '.join(str(error).split())}); save it again as .xlsx, "
             "or give it the ending of the format it has"
-        ) from error
+        ) from None
 
 
 def _cell(value: Cell) -> Cell:
-    return (unescape(value) or None) if isinstance(value, str) else value
+    """Spreadsheets know one kind of number: whole ones become ``int`` here. An error such as #N/A is an empty cell."""
+    if value == "":
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
 
 
 def write_xlsx(path: Path, rows: Rows) -> bytes:
@@ -120,6 +118,10 @@ def _to_store(path: Path, value: Cell, place: str, column: str) -> Cell:
     if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 2**53):
         return value
     text = escape(as_text(value) or "")
+    if _NO_CHARACTER.search(text):
+        raise TableError(
+            f"{path}, {place}, column {column!r}: U+FFFE or U+FFFF, which no XLSX file can hold; remove it or write .csv"
+        )
     if len(text.encode("utf-16-le")) // 2 > XLSX_CELL_LIMIT:
         raise TableError(
             f"{path}, {place}, column {column!r}: {len(text):,} characters, and an XLSX cell holds "
