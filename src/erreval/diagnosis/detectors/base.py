@@ -18,6 +18,10 @@ LONGEST_QUESTION = 400
 """Words of a question that are looked at; nobody asks more, and the rest would only cost time."""
 
 
+LONGEST_ANSWER = 1_000
+"""Characters of an answer that are looked at."""
+
+
 class Detector(Protocol):
     """Looks for one type of error in one question."""
 
@@ -125,5 +129,6 @@ def read_passage(passage: str) -> Reading:
 @lru_cache(maxsize=256)
 def read_question(question: str) -> Reading:
     """The reading of a question, of its first ``LONGEST_QUESTION`` words."""
-    found = words(question)
-    return Reading(question if len(found) <= LONGEST_QUESTION else question[: found[LONGEST_QUESTION - 1].end])
+    text = question[: 20 * LONGEST_QUESTION]
+    found = words(text)
+    return Reading(text if len(found) <= LONGEST_QUESTION else text[: found[LONGEST_QUESTION - 1].end])

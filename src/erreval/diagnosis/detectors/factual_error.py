@@ -7,8 +7,9 @@ not have while it has another one in the same place, and the opposite of a word 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from erreval.diagnosis.detectors.base import Reading, evidence, read_passage, read_question
+from erreval.diagnosis.detectors.base import LONGEST_ANSWER, Reading, evidence, read_passage, read_question
 from erreval.diagnosis.wording import NUMBER_WORDS, Token, is_content, is_known, stem, word_set, words
 from erreval.records import Evidence, Question
 from erreval.taxonomy import ErrorType
@@ -76,18 +77,20 @@ class FactualErrorDetector:
         return evidence(self.error, score, " ".join(f[1] for f in found[:2]), [f[2] for f in found])
 
     def _numbers(self, reading: Reading, passage: Reading, answer: str) -> list[tuple[float, str, tuple[int, int]]]:
-        found = []
-        told = _numbers_of(passage)
+        found: list[tuple[float, str, tuple[int, int]]] = []
+        asked = [(i, t, v) for i, t in enumerate(reading.words) if (v := number_of(t)) is not None]
+        if not asked:
+            return found
+        told = _numbers_of(passage.text)
         values = {value for value, _ in told}
-        answered = {number_of(t) for t in words(answer)}
-        for i, token in enumerate(reading.words):
-            value = number_of(token)
+        answered = {number_of(t) for t in words(answer[:LONGEST_ANSWER])}
+        for i, token, value in asked:
             after = reading.lower[i + 1] if i + 1 < len(reading.words) else ""
-            if value is None or value in values or value in answered or after in _SKIP_AFTER:
+            if value in values or value in answered or after in _SKIP_AFTER:
                 continue
             span = (token.start, token.end)
             if is_year(token):
-                years = sorted({int(v) for v, t in told if is_year(t)}, key=lambda y: (abs(y - (value or 0)), y))
+                years = sorted({int(v) for v, t in told if is_year(t)}, key=lambda y: (abs(y - value), y))
                 if any(token.lower.endswith("s") and y // 10 == int(value) // 10 for y in years):
                     continue
                 if years:
@@ -156,9 +159,10 @@ def _alike(a: str, b: str) -> bool:
 _TITLES = word_set("mr mrs ms dr prof president king queen emperor pope saint st general sir lord lady prince princess")
 
 
-def _numbers_of(passage: Reading) -> list[tuple[float, Token]]:
-    pieces = [t for token in passage.words for t in _split_range(token)]
-    return [(value, t) for t in pieces if (value := number_of(t)) is not None]
+@lru_cache(maxsize=16)
+def _numbers_of(passage: str) -> tuple[tuple[float, Token], ...]:
+    pieces = (t for token in read_passage(passage).words for t in _split_range(token))
+    return tuple((value, t) for t in pieces if (value := number_of(t)) is not None)
 
 
 def _split_range(token: Token) -> list[Token]:

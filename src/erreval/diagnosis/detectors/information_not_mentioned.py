@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erreval.diagnosis.detectors.base import evidence, rarity, read_passage, read_question, squash
+from erreval.diagnosis.detectors.base import LONGEST_ANSWER, evidence, rarity, read_passage, read_question, squash
 from erreval.diagnosis.detectors.off_topic import GENERIC, coverage
 from erreval.diagnosis.wording import Token, is_known, words
 from erreval.records import Evidence, Question
@@ -21,7 +21,7 @@ class InformationNotMentionedDetector:
         share, missing = coverage(reading, passage)
         if not missing:
             return None
-        given = {t.lower for t in words(question.answer or "")}
+        given = {t.lower for t in words((question.answer or "")[:LONGEST_ANSWER])}
         names = [t for t in self._names_of(reading.words[0], missing) if t.lower not in given and is_telling(t)]
         others = [t for t in missing if t not in names and t.lower not in GENERIC and not t.text[0].isdigit()]
         weight = sum(min(1.0, rarity(t.lower) / 2.2) for t in others)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from erreval.diagnosis.detectors.base import Reading, evidence, rarity, read_passage, read_question
+from erreval.diagnosis.detectors.base import LONGEST_ANSWER, Reading, evidence, rarity, read_passage, read_question
 from erreval.diagnosis.detectors.factual_error import is_year, number_of
 from erreval.diagnosis.detectors.off_topic import GENERIC
 from erreval.diagnosis.wording import (
@@ -151,7 +151,7 @@ class OffTargetAnswerDetector:
     def detect(self, question: Question) -> Evidence | None:
         """See ``base.Detector``."""
         reading = read_question(question.question)
-        answer = (question.answer or "").strip()
+        answer = (question.answer or "").strip()[:LONGEST_ANSWER]
         if not reading.words or not words(answer):
             return None
         found = [self._kind(reading, answer), self._given_away(reading, answer)]

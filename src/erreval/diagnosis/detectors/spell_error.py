@@ -12,11 +12,13 @@ from functools import lru_cache
 
 from wordfreq import zipf_frequency
 
-from erreval.diagnosis.detectors.base import Reading, evidence, read_passage, read_question
+from erreval.diagnosis.detectors.base import LONGEST_ANSWER, Reading, evidence, read_passage, read_question
 from erreval.diagnosis.wording import Token, dictionary, is_known, stem, words
 from erreval.records import Evidence, Question
 from erreval.taxonomy import ErrorType
 
+_LONGEST = 30
+"""Letters of the longest word that is looked up; what is longer is no misspelt word."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[A-Za-z]+")
 
@@ -54,7 +56,7 @@ class SpellErrorDetector:
         """See ``base.Detector``."""
         reading = read_question(question.question)
         passage = read_passage(question.passage)
-        given = {t.lower for t in words(question.answer or "")}
+        given = {t.lower for t in words((question.answer or "")[:LONGEST_ANSWER])}
         found: list[tuple[float, str, tuple[int, int]]] = []
         for token in reading.words:
             for part, start in _parts(token):
@@ -73,7 +75,11 @@ class SpellErrorDetector:
 
     def _judge(self, word: str, opens: bool, passage: Reading) -> tuple[float, str] | None:
         lower = word.lower()
-        if len(word) < 3 or (word.isupper() and len(word) > 1) or (not word.islower() and not word.istitle()):
+        if (
+            not 3 <= len(word) <= _LONGEST
+            or (word.isupper() and len(word) > 1)
+            or (not word.islower() and not word.istitle())
+        ):
             return self._glued(word)
         if is_known(lower):
             return None
