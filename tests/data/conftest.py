@@ -44,3 +44,13 @@ def ordinary_user() -> Iterator[Path]:
             os.seteuid(0)
         folder.chmod(0o755)
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def laid(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Every mirrored source, laid out for its reader."""
+    from erreval.data.sources import load_sources, materialise
+
+    folder = tmp_path_factory.mktemp("sources")
+    names = [name for name in load_sources() if name not in {"simqg", "squad-1k"}]
+    return materialise(names, folder / "raw", cache=folder / "cache", mirror=mirror)

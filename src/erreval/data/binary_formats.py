@@ -120,7 +120,7 @@ def _to_store(path: Path, value: Cell, place: str, column: str) -> Cell:
     text = escape(as_text(value) or "")
     if _NO_CHARACTER.search(text):
         raise TableError(
-            f"{path}, {place}, column {column!r}: U+FFFE or U+FFFF, which no XLSX file can hold; remove it or write .csv"
+            f"{path}, {place}, column {column!r}: U+FFFE or U+FFFF, which no XLSX can hold; remove it or write .csv"
         )
     if len(text.encode("utf-16-le")) // 2 > XLSX_CELL_LIMIT:
         raise TableError(
