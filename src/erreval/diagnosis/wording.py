@@ -248,21 +248,23 @@ class Name(NamedTuple):
     end: int
 
 
+_AFTER_MARK = re.compile(r"(?:^|[\s(\[—–-])[\"'“‘`]+|[:?!;.]\s*[\"'“‘]?|[—–]")
 _LINKS = word_set("of the de la von van der den del di da du al bin and for in le")
 
 
 def names(text: str) -> tuple[Name, ...]:
     """Runs of capitalised words, joined by small words such as "of" ("Duchy of Normandy").
 
-    The first word of a sentence counts where another capitalised word follows, or where it is not a common word.
+    A single word at the beginning of a sentence, of a quotation or after a colon only counts where it is no word of
+    English otherwise.
     """
-    starts = {start for start, _ in sentences(text)}
+    starts = {start for start, _ in sentences(text)} | {m.end() for m in _AFTER_MARK.finditer(text)}
     found: list[Name] = []
     run: list[Token] = []
     gap: list[Token] = []
 
     def close() -> None:
-        if run and not (len(run) == 1 and run[0].start in starts and run[0].lower in FUNCTION_WORDS):
+        if run and not (len(run) == 1 and run[0].start in starts and is_known(run[0].lower.removesuffix("'s"))):
             found.append(Name(text[run[0].start : run[-1].end], run[0].start, run[-1].end))
         run.clear()
         gap.clear()

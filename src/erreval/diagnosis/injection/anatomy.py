@@ -5,9 +5,22 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from wordfreq import zipf_frequency
+
 from erreval.diagnosis.detectors.base import Reading
 from erreval.diagnosis.injection.examples import GoodExample, Neighbours
-from erreval.diagnosis.wording import FUNCTION_WORDS, Name, Token, is_content, names, stem, words
+from erreval.diagnosis.wording import (
+    DETERMINERS,
+    FUNCTION_WORDS,
+    PREPOSITIONS,
+    Name,
+    Token,
+    is_content,
+    is_known,
+    names,
+    stem,
+    words,
+)
 
 
 class Opening(NamedTuple):
@@ -38,9 +51,13 @@ def opening(question: str) -> Opening | None:
 
 def lower_first(text: str) -> str:
     """The text with a small first letter, unless its first word is a name or an abbreviation."""
-    first = text.split(maxsplit=1)[0] if text.strip() else ""
-    plain = first.lower().strip(",.") in FUNCTION_WORDS or first.lower() in {"according", "along", "name", "given"}
-    return text[0].lower() + text[1:] if plain and first != "I" else text
+    first, _, rest = text.partition(" ")
+    lower = first.lower().strip(",.")
+    common = zipf_frequency(lower, "en") > 4.2 and is_known(lower) and first.istitle() and not rest[:1].isupper()
+    plain = lower in FUNCTION_WORDS or common
+    return (
+        text[0].lower() + text[1:] if (plain and lower not in {"i", "i'm"} and len(first) > 1) or first == "A" else text
+    )
 
 
 def upper_first(text: str) -> str:
@@ -80,7 +97,31 @@ def best_sentence(example: GoodExample, neighbours: Neighbours) -> str | None:
 
 def names_asked(question: str) -> list[Name]:
     """Names in the question, without one that only is its capitalised first word."""
-    return [n for n in names(question) if n.start > 0 or " " in n.text]
+    found = [n for n in names(question) if n.start > 0 or " " in n.text]
+    return [n for n in found if _stands_alone(question, n)]
+
+
+def _stands_alone(question: str, name: Name) -> bool:
+    """Whether a name can be exchanged: not part of a compound, and not in front of a noun ("a Turing machine")."""
+    before, after = question[: name.start], question[name.end :]
+    if before[-1:] not in {"", " ", '"', "“", "("} or after[:1] not in {
+        "",
+        " ",
+        "?",
+        ",",
+        "'",
+        "’",
+        '"',
+        "”",
+        ")",
+        ".",
+        ";",
+    }:
+        return False
+    follows = re.match(r" ([a-z]+)", after)
+    last = re.search(r"(\w+) $", before)
+    attributive = last is not None and last.group(1).lower() in DETERMINERS | PREPOSITIONS
+    return not (attributive and follows is not None and is_content(follows.group(1)))
 
 
 def splice(text: str, start: int, end: int, replacement: str) -> str:

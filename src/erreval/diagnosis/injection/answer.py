@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from numpy.random import Generator
@@ -11,6 +12,10 @@ from erreval.diagnosis.detectors.off_target_answer import asked_kind
 from erreval.diagnosis.injection.anatomy import answer_sentence
 from erreval.diagnosis.injection.examples import GoodExample, Neighbours, choose, shuffled
 from erreval.diagnosis.wording import is_content, stem, words
+
+_NOUN_PHRASE = re.compile(
+    r"\b(?:the|a|an|his|her|its|their) [a-z]+(?: [a-z]+)?\b(?=[,.;]| (?:of|in|to|and|for|with|by)\b)"
+)
 
 
 def off_target(example: GoodExample, neighbours: Neighbours, rng: Generator) -> GoodExample | None:
@@ -51,9 +56,7 @@ def _other_span(example: GoodExample, neighbours: Neighbours, rng: Generator) ->
     spans = [n.text for n in reading.names if n.start > 0 or " " in n.text]
     spans += [t.text for t in reading.words if t.text[0].isdigit()]
     spans += [
-        f"{a.text} {b.text}"
-        for a, b in zip(reading.content, reading.content[1:], strict=False)
-        if sentence[a.end : b.start] == " " and a.text.islower() and b.text.islower()
+        m.group() for m in _NOUN_PHRASE.finditer(sentence) if all(is_content(t.text) for t in words(m.group())[1:])
     ]
     fits = [s for s in dict.fromkeys(spans) if not _same(s, example.answer)]
     return choose(rng, fits) if fits else None

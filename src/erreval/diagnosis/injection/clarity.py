@@ -75,14 +75,10 @@ def _refer(text: str, name: Name, person: str | None, rng: Generator) -> str:
         start = last.start()
         head = re.search(r"(\w+)$", before[: last.start()].rstrip())
         word = head.group(1).lower() if head else ""
-    follows = re.match(r"\s+([a-z]+)", text[end:])
-    modifier = follows is not None and is_content(follows.group(1)) and word not in FINITE_AUXILIARIES
     if possessive:
         return splice(
             text, start, end + 2, {"he": "his", "she": "her"}.get(person or "", choose(rng, ("its", "their")))
         )
-    if modifier and follows is not None and not follows.group(1).endswith(("ed", "s")):
-        return splice(text, start, end, choose(rng, ("this", "that", "the other")))
     object_place = word in PREPOSITIONS or (word not in FINITE_AUXILIARIES | {""} and is_content(word))
     if person is not None:
         return splice(text, start, end, {"he": "him", "she": "her"}[person] if object_place else person)
@@ -100,7 +96,8 @@ def _generic_head(example: GoodExample, neighbours: Neighbours, rng: Generator) 
             continue
         named = any(t.is_capitalised for t in kept[1:])
         has_verb = any(t.lower in FINITE_AUXILIARIES for t in kept) or (kept[0].lower == "who" and len(kept) >= 3)
-        if not named and has_verb and (len(telling) >= 2 or any(t.is_capitalised for t in telling)):
+        plain = sum(is_content(t.text) for t in kept[1:]) <= 2
+        if not named and plain and has_verb and (len(telling) >= 2 or any(t.is_capitalised for t in telling)):
             return text[: kept[-1].end] + "?"
     return None
 
@@ -159,11 +156,18 @@ def _prefixed(example: GoodExample, neighbours: Neighbours, rng: Generator) -> s
     if sentence is not None and rng.random() < 0.5:
         pool = [sentence]
     answer = example.answer.lower().strip(" .")
-    fits = [s for s in pool if 12 <= len(words(s)) <= 40 and s[-1] == "." and answer not in s.lower()]
+    fits = [
+        s
+        for s in pool
+        if 12 <= len(words(s)) <= 40
+        and s[-1] == "."
+        and answer not in s.lower()
+        and not re.search(r"[\"“”?!]|^'|^(?:But|And|So|Then|Now)\b", s)
+    ]
     if not fits:
         return None
     told = lower_first(choose(rng, fits).rstrip("."))
-    lead = choose(rng, ("Given that", "Considering that", "Since", "According to the passage,", "Knowing that"))
+    lead = choose(rng, ("Given that", "Considering that", "Since", "As", "Given the fact that"))
     return f"{lead} {told}, {lower_first(example.question)}"
 
 
@@ -180,7 +184,7 @@ def _apposition(example: GoodExample, neighbours: Neighbours, rng: Generator) ->
             )
             if match is None or example.answer.lower().strip(" .") in match.group(2).lower():
                 continue
-            told = f"{match.group(1)} {match.group(2)}"
+            told = re.split(r", (?:and|but|so|for)\b|[;\"“]", f"{match.group(1)} {match.group(2)}")[0].rstrip(" ,")
             if 8 <= len(words(told)) <= 40:
                 wh = "who" if _speaks_of_person(example, name, neighbours) else "which"
                 at_end = body(example.question)[name.end :] == ""

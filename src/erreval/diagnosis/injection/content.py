@@ -28,7 +28,7 @@ def degenerate(example: GoodExample, neighbours: Neighbours, rng: Generator) -> 
     here = neighbours.reading(example.passage)
     for stranger in neighbours.strangers(example, rng):
         nouns = [t for t in Reading(stranger.question).content if t.start > 0 and not here.has(t.text)]
-        pieces = [t.text for t in nouns if t.text.isalpha()]
+        pieces = [t.text for t in nouns if t.text.isalpha() and len(t.text) > 3]
         pieces += [n.text for n in names_asked(stranger.question)]
         parts = opening(stranger.question)
         if parts is not None and parts.rest.startswith("the ") and parts.verb in {"is", "was"}:
@@ -97,9 +97,10 @@ def _other_name(example: GoodExample, neighbours: Neighbours, rng: Generator) ->
     taken = {w.lower() for w in f"{example.question} {example.answer}".split()}
     told = {n.text for n in neighbours.reading(example.passage).names}
     place = bool(_PLACE.search(example.question[: name.start]))
+    passage = " ".join(example.passage.split())
+    told = {n for n in told if _with_the(n, passage) == example.question[: name.start].lower().endswith("the ")}
     rivals = sorted(n for n in told if not {w.lower() for w in n.split()} & _bare(taken) and 2 < len(n) < 40)
     same = [n for n in rivals if len(n.split()) == len(name.text.split())]
-    passage = " ".join(example.passage.split())
     if place:
         same = [n for n in same if re.search(rf"\b(?:in|at|from|near|to) (?:the )?{re.escape(n)}\b", passage)]
     pool = same or ([] if place else rivals)
@@ -108,15 +109,24 @@ def _other_name(example: GoodExample, neighbours: Neighbours, rng: Generator) ->
     return splice(example.question, name.start, name.end, choose(rng, pool))
 
 
+def _with_the(name: str, passage: str) -> bool:
+    return f"the {name}" in passage or f"The {name}" in passage
+
+
 def _bare(said: set[str]) -> set[str]:
     return {re.sub(r"\W+$|['’]s\W*$", "", w) for w in said}
+
+
+_DEGREES = frozenset({"more", "most", "less", "least", "fewer"})
 
 
 def _opposite(example: GoodExample, neighbours: Neighbours, rng: Generator) -> str | None:
     """The opposite of a word that question and passage share ("largest", "smallest")."""
     here = neighbours.reading(example.passage)
     pool = [
-        t for t in words(example.question) if t.text.islower() and t.lower in OPPOSITES and t.lower in here.vocabulary
+        t
+        for t in words(example.question)
+        if t.text.islower() and t.lower in OPPOSITES.keys() - _DEGREES and t.lower in here.vocabulary
     ]
     sentence = best_sentence(example, neighbours)
     told = {t.lower for t in words(sentence)} if sentence else set()

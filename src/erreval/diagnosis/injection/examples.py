@@ -105,7 +105,8 @@ class Neighbours:
         content = reading.content
         if not content or any(here.has(t.text) for t in content if t.is_capitalised and t is not reading.words[0]):
             return False
-        return sum(here.has(t.text) for t in content) < len(content) / 3
+        present = sum(here.has(t.text) for t in content)
+        return present < len(content) / 3 and len(content) - present >= 2
 
     @cached_property
     def _passages_with(self) -> dict[str, list[str]]:
@@ -121,7 +122,7 @@ class Neighbours:
     def relatives(self, example: GoodExample, rng: Generator, tries: int = 15) -> Iterator[GoodExample]:
         """Questions on related passages (which share a rare name with this one) that this passage cannot answer.
 
-        What is asked must look at home here (four in ten of its content words or more are in this passage), while
+        What is asked must look at home here (half of its content words or more are in this passage), while
         something it says, and its answer, are not here.
         """
         here = self.reading(example.passage)
@@ -134,7 +135,7 @@ class Neighbours:
             content = Reading(other.question).content
             present = sum(here.has(t.text) for t in content)
             away = other.answer.lower() not in example.passage.lower()
-            if other.source == example.source and away and 0.4 * len(content) <= present < len(content):
+            if other.source == example.source and away and 0.5 * len(content) <= present < len(content):
                 yield other
 
     def people(self, source: str) -> tuple[str, ...]:
@@ -151,7 +152,7 @@ class Neighbours:
         for example in self.examples:
             opening = example.question.split(maxsplit=1)[0].lower() if example.question.strip() else ""
             tokens = Reading(example.answer).words
-            proper = tokens and len(tokens) <= 4 and all(t.is_capitalised and t.text.isalpha() for t in tokens)
+            proper = tokens and len(tokens) <= 4 and all(t.text.istitle() and t.text.isalpha() for t in tokens)
             if opening in {"who", "where"} and proper and is_content(tokens[0].text):
                 found[(example.source, opening)].setdefault(example.answer.strip(" ."))
         return {key: tuple(value) for key, value in found.items()}

@@ -33,7 +33,9 @@ from erreval.diagnosis.wording import (
     words,
 )
 
-_DANGLING = (DETERMINERS | PREPOSITIONS | CONJUNCTIONS | {"that", "who", "which"}) - {"this", "those", "these"}
+_PARTICLES = frozenset({"out", "up", "off", "down", "over", "through", "around", "along", "about", "like", "near"})
+_DANGLING = (DETERMINERS | PREPOSITIONS | CONJUNCTIONS | {"that", "which"}) - _PARTICLES - {"this", "those", "these"}
+_ADVERBIAL = frozenset({"instead", "later", "ago", "earlier", "together", "according", "today", "now", "originally"})
 _SURELY_DANGLING = DETERMINERS | CONJUNCTIONS - {"so"}
 
 
@@ -79,6 +81,8 @@ def _inside_phrase(text: str, i: int) -> bool:
         return True
     if last.lower in FINITE_AUXILIARIES:
         return i <= 2
+    if following.lower in _ADVERBIAL:
+        return False
     return last.start in content and following.start in content and not last.text[0].isdigit()
 
 

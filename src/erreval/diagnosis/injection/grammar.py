@@ -157,7 +157,7 @@ def asked_twice(example: GoodExample, neighbours: Neighbours, rng: Generator) ->
     if len(words(text)) < 4:
         return None
     wh = question_word_for(example.question)
-    return text + choose(rng, (f", and {wh}?", f" is {wh}?", f" and {wh}?", f" of {wh}?"))
+    return text + choose(rng, (f", and {wh}?", f" is {wh}?", f" and {wh}?"))
 
 
 def spliced_statement(example: GoodExample, neighbours: Neighbours, rng: Generator) -> str | None:
