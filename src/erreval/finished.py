@@ -93,6 +93,16 @@ class FinishedRefinement:
     results: tuple[str, ...]
     reports: tuple[str, ...]
 
+    @property
+    def best(self) -> FinishedRound:
+        """The champion among the rounds."""
+        return next(item for item in self.rounds if item.name == self.champion)
+
+    def best_on_dev(self, model: str) -> FinishedRound | None:
+        """The round whose model is best on dev, the earlier of two alike; None where no dev metric is known."""
+        known = [(value, item) for item in self.rounds if (value := item.dev_metric(model)) is not None]
+        return max(known, key=lambda pair: (pair[0], -pair[1].step), default=(None, None))[1]
+
     def keys(self) -> dict[str, Any]:
         """What was published, without anything that differs from store to store or from day to day."""
         return {
@@ -133,12 +143,15 @@ def read_refinement(lock: Lock, profile: str) -> FinishedRefinement:
     if not blocks:
         raise StageError(f"{paths['identifier']}: names no rounds; run: dvc repro -f")
     rounds = sorted((_round(lock, profile, name, results) for name in blocks), key=lambda r: r.step)
+    champion = results["identifier"].get("champion")
+    if champion not in blocks:
+        raise StageError(f"{paths['identifier']}: the champion {champion!r} is none of its rounds; run: dvc repro -f")
     return FinishedRefinement(
         profile=profile,
         key=key_of(stages, "refinement", profile),
         params=_params(stages),
         rounds=tuple(rounds),
-        champion=str(results["identifier"].get("champion") or _best(rounds)),
+        champion=str(champion),
         results=tuple(paths.values()),
         reports=tuple(path for stage in stages for path in _reports(lock, stage)),
     )
@@ -247,12 +260,12 @@ def _training_set(root: Path, path: str) -> TrainingSet:
         parts = cell.split(";") if isinstance(cell, str) else list(cell)
         labels.update(str(part).strip() for part in parts)
     origin = next((column for column in ("origin", "source") if column in frame.columns), None)
-    origins = frame[origin].astype(str).value_counts().to_dict() if origin else {}
+    origins = Counter(str(name) for name in frame[origin]) if origin else Counter()
     return TrainingSet(
         path=path,
         digest=hashlib.md5((root / path).read_bytes(), usedforsecurity=False).hexdigest(),
         size=len(frame),
-        origins={str(name): int(origins[name]) for name in sorted(origins)},
+        origins={name: origins[name] for name in sorted(origins)},
         labels=dict(labels),
     )
 
@@ -276,7 +289,3 @@ def _scalars(block: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     for key, value in block.items():
         if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
             yield key, value
-
-
-def _best(rounds: list[FinishedRound]) -> str:
-    return max(rounds, key=lambda r: (r.dev_metric("identifier") or -math.inf, -r.step)).name

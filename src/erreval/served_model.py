@@ -1,11 +1,12 @@
 """The Error Identifier or the Verifier as MLflow serves it: a models-from-code script, so nothing is pickled.
 
-MLflow copies this file beside the model's folder and runs it on loading; which of the two models it serves stands in
-the model's configuration. Texts stay texts: "123", "None" and "[1, 2]" are questions and answers like any other.
+MLflow copies this file beside the model's folder and runs it on loading. Texts stay texts: "123", "None" and "[1, 2]"
+are questions and answers like any other.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import mlflow
@@ -16,6 +17,8 @@ from mlflow.pyfunc import PythonModel
 from erreval.errors import TableError
 from erreval.records import Question
 from erreval.taxonomy import ALL_TYPES, ErrorType, format_label_set, parse_label_set
+
+warnings.filterwarnings("ignore", message=".*Add type hints to the `predict` method", category=UserWarning)
 
 
 def read_questions(frame: pd.DataFrame) -> list[Question]:
@@ -57,12 +60,11 @@ def read_label_sets(frame: pd.DataFrame) -> list[frozenset[ErrorType]]:
 
 
 class ServedModel(PythonModel):  # type: ignore[misc]  # mlflow is untyped
-    """Serves the folder ``artifacts["model"]`` as the kind that ``model_config["kind"]`` names."""
+    """Serves the one folder among the artifacts; its name there says whether it is an identifier or a verifier."""
 
     def load_context(self, context: Any) -> None:
         """Load the model's folder: configuration, tokenizer and safetensors."""
-        self.kind = str(context.model_config["kind"])
-        folder = context.artifacts["model"]
+        ((self.kind, folder),) = context.artifacts.items()
         if self.kind == "identifier":
             from erreval.diagnosis.identifier import Identifier
 
@@ -72,7 +74,8 @@ class ServedModel(PythonModel):  # type: ignore[misc]  # mlflow is untyped
 
             self.model = Verifier.load(folder)
 
-    def predict(self, context: Any, model_input: Any, params: Any = None) -> pd.DataFrame:
+    # MLflow would read type hints of the input as a schema of its own, beside the signature that is logged.
+    def predict(self, context, model_input, params=None) -> pd.DataFrame:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Diagnose questions, or judge label sets.
 
         Args:

@@ -14,6 +14,7 @@ import os
 import re
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ ROUNDS = "erreval.rounds"
 WHY_CHAMPION = "erreval.why_champion"
 FLOW_RUN = "prefect.flow_run_id"
 FLOW_RUNS = "prefect.flow_run_ids"
+FLOW_RUN_VARIABLE = "ERREVAL_FLOW_RUN_ID"
 PARENT = "mlflow.parentRunId"
 NOTE = "mlflow.note.content"
 
@@ -121,7 +123,7 @@ def open_store() -> Iterator[Store]:
 
     try:
         mlflow.set_tracking_uri(uri)
-        yield Store(mlflow, _experiment(mlflow.MlflowClient()))
+        yield Store(mlflow, _experiment(mlflow.MlflowClient(), uri))
     except (mlflow.exceptions.MlflowException, SQLAlchemyError) as error:
         raise TrackingError(f"MLflow store {_shown(uri)}: {_first_line(error)}") from error
     finally:
@@ -243,14 +245,16 @@ class Store:
     def _log_model(self, run_id: str, kind: str, folder: Path) -> str:
         from importlib.metadata import version
 
-        with self._mlflow.start_run(run_id=run_id):
+        with self._mlflow.start_run(run_id=run_id), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*input example was not provided", category=UserWarning)
             info = self._mlflow.pyfunc.log_model(
                 name=kind,
                 python_model=str(Path(__file__).with_name("served_model.py")),
-                artifacts={"model": str(folder)},
-                model_config={"kind": kind},
+                artifacts={kind: str(folder)},  # its name tells the script which of the two it serves
                 signature=self._signature(kind),
-                pip_requirements=[f"{name}=={version(name)}" for name in ("erreval", "mlflow", "torch", "transformers")],
+                pip_requirements=[
+                    f"{name}=={version(name)}" for name in ("erreval", "mlflow", "torch", "transformers")
+                ],
             )
         return str(info.model_id)
 
@@ -268,6 +272,8 @@ class Store:
 
 def _mlflow() -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     for noisy in ("alembic", "mlflow.store.db.utils"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     import mlflow
@@ -275,12 +281,12 @@ def _mlflow() -> Any:
     return mlflow
 
 
-def _experiment(client: Any) -> str:
+def _experiment(client: Any, uri: str) -> str:
     found = client.get_experiment_by_name(EXPERIMENT)
     if found is None:
         # A server decides for itself where artifacts go; a plain database would put them into the working directory.
-        local = not os.environ.get("MLFLOW_TRACKING_URI")
-        place = (state_folder() / "mlartifacts").as_uri() if local else None
+        database = _database(uri)
+        place = (database.parent / "mlartifacts").as_uri() if database else None
         return str(client.create_experiment(EXPERIMENT, artifact_location=place))
     if found.lifecycle_stage != "active":
         raise TrackingError(
@@ -292,10 +298,10 @@ def _experiment(client: Any) -> str:
 
 def _check_reachable(uri: str) -> None:
     """Fail at once where MLflow would retry for minutes."""
-    if uri.startswith("sqlite:///"):
-        folder = Path(uri.removeprefix("sqlite:///")).parent
+    database = _database(uri)
+    if database is not None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            database.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise TrackingError(f"MLflow store {uri}: {error.strerror}; set ERREVAL_STATE to another folder") from error
     elif uri.startswith(("http://", "https://")):
@@ -309,6 +315,10 @@ def _check_reachable(uri: str) -> None:
                 f"MLflow server {_shown(uri)} cannot be reached ({why}); start it (erreval up), or unset "
                 "MLFLOW_TRACKING_URI to use the project's own store"
             ) from error
+
+
+def _database(uri: str) -> Path | None:
+    return Path(uri.removeprefix("sqlite:///")).absolute() if uri.startswith("sqlite:///") else None
 
 
 def _checked_flow(flow_run_id: str) -> str:
