@@ -73,7 +73,7 @@ NUMBER_WORDS = {word: value for value, word in enumerate(_COUNTING.split())}
 NUMBER_WORDS |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 
 _TOKEN = re.compile(
-    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|s|%)?\b|\d+(?:[.,]\d+)*%?"  # numbers, with their endings
+    r"\d+(?:[.,]\d+)*(?:%|(?:st|nd|rd|th|s)\b)?"  # numbers, with their endings
     r"|(?:[^\W\d_]\.){2,}"  # U.S., e.g.
     r"|[^\W_]+(?:['’\-][^\W_]+)*"  # words, with apostrophes and hyphens inside
     r"|[^\w\s]|_"
@@ -249,7 +249,7 @@ class Name(NamedTuple):
 
 
 _AFTER_MARK = re.compile(r"(?:^|[\s(\[—–-])[\"'“‘`]+|[:?!;.]\s*[\"'“‘]?|[—–]")
-_LINKS = word_set("of the de la von van der den del di da du al bin and for in le")
+_LINKS = word_set("of de la von van der den del di da du al bin le")
 
 
 def names(text: str) -> tuple[Name, ...]:
@@ -276,7 +276,9 @@ def names(text: str) -> tuple[Name, ...]:
                 close()
             run.extend([*gap, token])
             gap.clear()
-        elif run and token.lower in _LINKS and len(gap) < 2 and token.lower not in {"and", "in", "for"}:
+        elif (run and token.lower in _LINKS and not gap) or (
+            gap and gap[-1].lower == "of" and token.lower == "the" and len(gap) == 1
+        ):
             gap.append(token)
         else:
             close()

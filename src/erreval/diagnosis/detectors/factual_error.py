@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from erreval.diagnosis.detectors.base import LONGEST_ANSWER, Reading, evidence, read_passage, read_question
+from erreval.diagnosis.detectors.base import LONGEST_ANSWER, Reading, evidence, rarity, read_passage, read_question
 from erreval.diagnosis.wording import NUMBER_WORDS, Token, is_content, is_known, stem, word_set, words
 from erreval.records import Evidence, Question
 from erreval.taxonomy import ErrorType
@@ -69,6 +69,7 @@ class FactualErrorDetector:
             *self._numbers(reading, passage, question.answer or ""),
             *self._names(reading, passage),
             *self._opposites(reading, passage),
+            *self._misplaced(reading, passage),
         ]
         found.sort(key=lambda f: (-f[0], f[2]))
         if not found:
@@ -130,6 +131,32 @@ class FactualErrorDetector:
                     break
         return found
 
+    def _misplaced(self, reading: Reading, passage: Reading) -> list[tuple[float, str, tuple[int, int]]]:
+        """A number or name of the passage that stands far from what the question otherwise speaks of. Weak alone."""
+        rest = {stem(t.text): rarity(t.lower) for t in reading.content if not _exchangeable(t)}
+        total = sum(rest.values())
+        own = [t for t in reading.content if _exchangeable(t) and t.start > 0 and passage.has(t.text)]
+        sentences = passage.sentence_stems
+        if not own or total < 2.0 or len(sentences) < 3:
+            return []
+
+        def shared(i: int) -> float:
+            near = sentences[i] | sentences[max(0, i - 1)]
+            inside = sum(w for s, w in rest.items() if s in sentences[i])
+            return (inside + 0.6 * sum(w for s, w in rest.items() if s in near - sentences[i])) / total
+
+        fits = [shared(i) for i in range(len(sentences))]
+        best = max(fits)
+        found = []
+        for token in own:
+            key = stem(token.text)
+            there = max((fit for fit, s in zip(fits, sentences, strict=True) if key in s), default=best)
+            if best - there >= 0.25:
+                score = min(0.45, 0.6 * (best - there))
+                message = f"“{token.text}” stands elsewhere in the passage than the rest of the question."
+                found.append((score, message, (token.start, token.end)))
+        return sorted(found, reverse=True)[:1]
+
     def _opposites(self, reading: Reading, passage: Reading) -> list[tuple[float, str, tuple[int, int]]]:
         """An opposite of the question's word stands in the passage's sentence that the question is most like."""
         found = []
@@ -154,6 +181,10 @@ def _alike(a: str, b: str) -> bool:
     if abs(len(a) - len(b)) > 3 or a[0] != b[0]:
         return False
     return a[:4] == b[:4] or (len(a) > 3 and sorted(a) == sorted(b)) or len(set(a) ^ set(b)) <= 1
+
+
+def _exchangeable(token: Token) -> bool:
+    return token.is_capitalised or token.text[0].isdigit()
 
 
 _TITLES = word_set("mr mrs ms dr prof president king queen emperor pope saint st general sir lord lady prince princess")

@@ -8,6 +8,7 @@ from erreval.diagnosis.wording import (
     DEMONSTRATIVES,
     FINITE_AUXILIARIES,
     FUNCTION_WORDS,
+    NUMBER_WORDS,
     PREPOSITIONS,
     WH_WORDS,
     Token,
@@ -106,7 +107,8 @@ class VagueDetector:
                 w in {"besides", "aside", "along", "addition", "apart"} for w in reading.lower
             ):
                 continue
-            specific = [t for t in reading.content if t.lower not in GENERIC and t.lower not in _OTHERS]
+            empty = GENERIC | _OTHERS | NUMBER_WORDS.keys()
+            specific = [t for t in reading.content if t.lower not in empty]
             if reading.names or len(specific) > 2:
                 continue
             score = 0.75 if len(specific) <= 1 else 0.45
