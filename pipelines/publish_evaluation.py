@@ -12,6 +12,7 @@ import logging
 import os
 
 from erreval.finished import read_evaluation
+from erreval.layout import Layout
 from erreval.lockfile import Lock
 from erreval.publishing import publish_evaluation
 from erreval.settings import load_settings
@@ -26,8 +27,9 @@ def main() -> None:
     flow_run_id = parser.parse_args().flow_run_id
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     root = project_root()
+    os.chdir(root)
     profile = load_settings(root / "params.yaml").profile
-    output = root / "data" / "work" / profile / "published" / "evaluation.json"
+    output = Layout(profile).published("evaluation")
     with stage("publish_evaluation", outputs=[output], profile=profile) as work:
         found = publish_evaluation(root, profile, flow_run_id=flow_run_id)
         keys = read_evaluation(Lock.read(root), profile).keys()

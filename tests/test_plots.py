@@ -29,15 +29,14 @@ def types(f1):
 def test_a_type_shows_its_f1_its_count_and_the_floor():
     own = types(0.25)
     own["Off Topic"] = {"count": 0, "f1": None}
-    floor = {"types": {**types(0.0), "No Error": {"f1": 0.7}}}
-    shown = texts(plots.per_type_f1(own, floor, title="dev"))
+    shown = texts(plots.per_type_f1({"n": 30, "types": own}, title="dev"))
     assert shown[0] == "0.250   n = 0"
     assert shown[LABELS.index("Off Topic")] == "unknown   n = 0"
-    assert shown[-1] == "0.250 (floor 0.700)   n = 10"
+    assert shown[-1] == "0.250 (floor 0.500)   n = 10"  # 2 · 10 / (10 + 30)
 
 
 def test_every_type_has_a_row_even_where_the_results_lack_it():
-    figure = plots.per_type_f1({}, None, title="dev")
+    figure = plots.per_type_f1({}, title="dev")
     assert texts(figure) == ["unknown   n = ?"] * 11
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == LABELS
 
@@ -70,7 +69,7 @@ def test_correlations_may_be_negative_unknown_or_absent():
 
 
 @pytest.mark.parametrize("make", [
-    lambda: plots.per_type_f1(types(0.5), None, title="a"),
+    lambda: plots.per_type_f1({"n": 60, "types": types(0.5)}, title="a"),
     lambda: plots.confusion(LABELS, [[i * j for j in range(11)] for i in range(11)], title="b"),
 ])  # fmt: skip
 def test_the_same_values_give_the_same_picture(make):

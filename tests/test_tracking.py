@@ -39,7 +39,7 @@ def block(micro_f1, *, n=77):
 
 
 def verdicts(f1):
-    return {"n": 300, "accuracy": 0.7, "f1": f1, "floor": {"n": 300, "accuracy": 0.5, "f1": 0.0}}
+    return {"n": 300, "accuracy": 0.7, "f1": f1, "floor": {"answer": "right", "accuracy": 0.5, "f1": 0.0}}
 
 
 class Workspace:
@@ -49,45 +49,58 @@ class Workspace:
         self.root, self.profile, self.seed = root, profile, seed
         self.entries = {}
         self.work = f"data/work/{profile}"
-        rounds = {}
         (root / "dvc.yaml").parent.mkdir(parents=True, exist_ok=True)
         (root / "dvc.yaml").write_text("stages: {}\n")
-        for k, value in enumerate(dev):
-            self._round(k, value, pilot)
-            rounds[f"r{k}"] = value
-        best = max(rounds, key=lambda name: rounds[name] or 0)
-        identifier = {"rounds": {n: {"dev": block(v), "test": block(0.4)} for n, v in rounds.items()}, "champion": best}
-        f1 = verifier or dev
-        verifier = {"rounds": {n: {"perturbed": verdicts(v), "predicted": verdicts(0.4)}
-                               for n, v in zip(rounds, f1, strict=True)}}  # fmt: skip
-        deps = [f"{self.work}/assess/{name}.json" for name in rounds]
-        outs = {f"results/{profile}/identifier.json": identifier, f"results/{profile}/verifier.json": verifier}
-        self.stage("results", deps, outs)
+        names = [f"r{k}" for k in range(len(dev))]
+        self.put(f"{self.work}/prepared/development.parquet", pilot)
+        self.put(f"{self.work}/prepared/heldout.parquet", f"heldout {seed}")
+        for k, (value, f1) in enumerate(zip(dev, verifier or dev, strict=True)):
+            self._round(k, value, f1)
+        found = {name: json.loads((root / f"{self.work}/assess/{name}.json").read_text()) for name in names}
+        for sides in (found[name]["identifier"] for name in names):
+            for side in sides.values():
+                side.pop("confusion")
+        best = max(names, key=lambda name: dev[int(name[1:])] or 0)
+        outs = {
+            f"results/{profile}/{model}.json": {"champion": best, "rounds": {n: found[n][model] for n in names}}
+            for model in ("identifier", "verifier")
+        }
+        self.stage("summarise", [f"{self.work}/assess"], {**outs, f"{self.work}/champion.json": {"round": best}})
         self.save()
 
-    def _round(self, k, value, pilot):
+    def _round(self, k, value, f1):
         name, before = f"r{k}", f"r{k - 1}"
         models = {m: f"{self.work}/models/{m}/{name}" for m in ("identifier", "verifier")}
-        training = f"{self.work}/sets/{name}/train.parquet"
-        rows = 20 + 10 * k
+        sets, rows = f"{self.work}/sets/{name}", 20 + 10 * k
         frame = pd.DataFrame({"question": ["q"] * rows, "labels": ["Vague; Spell Error", "No Error"] * (rows // 2)})
-        frame["origin"] = ["injected"] * 20 + ["labelled"] * (10 * k)
-        self.put(f"{self.work}/pilot.parquet", pilot)
+        frame["origin"] = ["injected"] * 20 + ["simulated"] * (10 * k)
+        self.put(f"{sets}/train.parquet", frame)
         if k == 0:
-            self.stage("prepare", [], {training: frame, f"{self.work}/gates/prepare.html": "<p>gate</p>"})
+            gate = f"{self.work}/gates/prepare"
+            self.put(f"{gate}/report.html", "<p>gate</p>")
+            self.stage("prepare", [], {sets: None, gate: None})
         else:
-            queue = f"{self.work}/queue/{before}/summary.json"
-            counts = {"unreliable": 12, "queued": 10, "annotator": "simulated"}
-            self.stage(f"queue@{before}", [f"{self.work}/models/identifier/{before}"], {queue: counts})
-            outs = {training: frame, f"{self.work}/gates/extend_{before}.html": "<p>gate</p>"}
-            self.stage(f"extend@{before}", [queue, f"{self.work}/sets/{before}/train.parquet"], outs)
+            queue, labels = f"{self.work}/queue/{before}", f"{self.work}/labels/{before}.parquet"
+            self.put(f"{queue}/summary.json", {"round": before, "unreliable": 12, "queued": 10})
+            self.stage(f"queue@{before}", [f"{self.work}/models/identifier/{before}"], {queue: None})
+            params = {"params.yaml": {"annotator": {"kind": "simulated", "error_rate": 0.05}}}
+            self.stage(f"annotate@{before}", [queue], {labels: "answers"}, params)
+            gate = f"{self.work}/gates/extend-{before}"
+            self.put(f"{gate}/report.html", "<p>gate</p>")
+            self.stage(f"extend@{before}", [labels, f"{self.work}/sets/{before}"], {sets: None, gate: None})
         for model, folder in models.items():
             start = [f"{self.work}/models/{model}/{before}"] if k else []
             params = {"params.yaml": {"seed": self.seed, model: {"epochs": 2, "learning_rate": 3e-4}}}
-            self.stage(f"train_{model}@{name}", [training, *start], {folder: f"{model}-{name}-{self.seed}"}, params)
+            self.put(f"{folder}/config.json", {"name": f"{model}-{name}-{self.seed}"})
+            self.stage(f"train_{model}@{name}", [sets, *start], {folder: None}, params)
         matrix = [[int(i == j) for j in range(11)] for i in range(11)]
-        assessed = {"dev": block(value), "test": block(0.4), "confusion": {"labels": LABELS, "matrix": matrix}}
-        deps = [*models.values(), f"{self.work}/pilot.parquet"]
+        confusion = {"confusion": {"labels": LABELS, "matrix": matrix}}
+        assessed = {
+            "round": name,
+            "identifier": {"dev": block(value) | confusion, "test": block(0.4) | confusion},
+            "verifier": {side: {"perturbed": verdicts(f1), "predicted": verdicts(0.4)} for side in ("dev", "test")},
+        }
+        deps = [*models.values(), f"{self.work}/prepared/development.parquet", f"{self.work}/prepared/heldout.parquet"]
         self.stage(f"assess@{name}", deps, {f"{self.work}/assess/{name}.json": assessed})
 
     def put(self, path, content):
@@ -95,15 +108,13 @@ class Workspace:
         file.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, pd.DataFrame):
             content.to_parquet(file)
-        elif "/models/" in path:
-            file.mkdir(exist_ok=True)
-            (file / "config.json").write_text(json.dumps({"name": content}))
         else:
             file.write_text(content if isinstance(content, str) else json.dumps(content))
 
     def stage(self, name, deps, outs, params=None):
         for path, content in outs.items():
-            self.put(path, content)
+            if content is not None:  # a folder that is filled already
+                self.put(path, content)
         entry = {"cmd": f"python -m pipelines.{name}", "outs": [self.item(path) for path in outs]}
         if deps:
             entry["deps"] = [self.item(path) for path in deps]
@@ -113,9 +124,11 @@ class Workspace:
 
     def item(self, path):
         file = self.root / path
-        content = (file / "config.json").read_bytes() if file.is_dir() else file.read_bytes()
-        suffix = ".dir" if file.is_dir() else ""
-        return {"path": path, "hash": "md5", "md5": hashlib.md5(content).hexdigest() + suffix, "size": len(content)}
+        if file.is_file():
+            return {"path": path, "hash": "md5", "md5": hashlib.md5(file.read_bytes()).hexdigest()}
+        files = sorted(inner for inner in file.rglob("*") if inner.is_file())
+        digest = hashlib.md5(b"".join(inner.name.encode() + inner.read_bytes() for inner in files)).hexdigest()
+        return {"path": path, "hash": "md5", "md5": f"{digest}.dir", "nfiles": len(files)}
 
     def save(self):
         with (self.root / "dvc.lock").open("w") as file:
@@ -123,21 +136,17 @@ class Workspace:
 
     def evaluate(self, result):
         self.put("data/raw/qgeval.json", "benchmark")
-        diagnosed = f"{self.work}/diagnosed/qgeval.parquet"
-        champion = f"{self.work}/models/identifier/r0"
-        self.stage("diagnose", [champion, "data/raw/qgeval.json"], {diagnosed: "rows"})
+        diagnosed = f"{self.work}/diagnosis.parquet"
+        deps = [f"{self.work}/champion.json", f"{self.work}/models/identifier", "data/raw/qgeval.json"]
+        self.stage("diagnose", deps, {diagnosed: "rows"})
         params = {"params.yaml": {"data.benchmark": "qgeval"}}
         self.stage("evaluate", [diagnosed], {f"results/{self.profile}/evaluate.json": result}, params)
         self.save()
 
 
-SCORED = {
-    "mean_pearson": 0.31,
-    "mean_pearson_six": None,
-    "dimensions": {
-        d.value: {"pearson": 0.3, "floor": 0.4, "floor_feature": "length", "n": 3000} for d in DIMENSION_ERRORS
-    },
-}
+ROWS = {d.value: {"pearson": 0.3, "floor": 0.4, "floor_feature": "length", "n": 3000} for d in DIMENSION_ERRORS}
+SCORED = {"benchmark": "qgeval", "rows": 3000, "scored": True, "mean_pearson": 0.31, "mean_pearson_six": None}
+SCORED |= {"dimensions": ROWS, "outside_dev": {"mean_pearson": 0.29, "dimensions": {"fluency": {"pearson": 0.2}}}}
 
 
 @pytest.fixture(scope="session")
@@ -231,7 +240,7 @@ def test_a_refinement_is_a_parent_with_a_child_for_each_round(workspace, state):
     assert parent.info.status == "FINISHED"
     assert parent.data.tags["erreval.key"] == found.run.key and parent.data.tags["best_round"] == "r1"
     assert parent.data.metrics["identifier/dev/micro_f1"] == 0.6
-    assert parent.data.metrics["best/verifier/perturbed/f1"] == 0.6
+    assert parent.data.metrics["best/verifier/dev/perturbed/f1"] == 0.6
     with looking() as store:
         steps = store.client.get_metric_history(found.run.run_id, "identifier/dev/micro_f1")
     assert [(m.step, m.value) for m in steps] == [(0, 0.5), (1, 0.6)]
@@ -246,16 +255,20 @@ def test_a_refinement_is_a_parent_with_a_child_for_each_round(workspace, state):
     assert first.data.metrics["identifier/dev/types/off_target_answer/count"] == 9
     assert "identifier/dev/exact_match" not in first.data.metrics
     assert first.data.tags["erreval.unknown_metrics"] == "4"  # own and floor's, on dev and test
-    assert first.data.tags["annotator"] == "simulated" and first.data.metrics["queue/unreliable"] == 12
+    assert second.data.tags["annotator"] == parent.data.tags["annotator"] == "simulated"
+    assert second.data.metrics["queue/unreliable"] == 12 and second.data.params["annotator.error_rate"] == "0.05"
+    assert "annotator" not in first.data.tags
 
     (dataset,) = second.inputs.dataset_inputs
     training = workspace.root / workspace.work / "sets/r1/train.parquet"
     assert dataset.dataset.name == "training-r1"
     assert dataset.dataset.digest == hashlib.md5(training.read_bytes()).hexdigest()
     tags = {tag.key: tag.value for tag in dataset.tags}
-    assert tags == {"mlflow.data.context": "training", "size": "30", "origin.injected": "20", "origin.labelled": "10"}
+    assert tags == {"mlflow.data.context": "training", "size": "30", "origin.injected": "20", "origin.simulated": "10"}
     logged = artifacts(second.info.run_id)
-    assert {"plots/f1_dev.png", "plots/confusion.png", "plots/labels.png", "gates/extend_r0.html"} <= logged
+    assert {"plots/f1_dev.png", "plots/confusion_test.png", "plots/labels.png"} <= logged
+    assert {"gates/extend-r0/report.html", "queue.json", "assessment.json"} <= logged
+    assert {"gates/prepare/report.html", "gates/extend-r0/report.html"} <= artifacts(found.run.run_id)
     assert (state / "mlartifacts").is_dir()
 
 
@@ -377,6 +390,8 @@ def test_an_evaluation_stands_under_its_refinement(single):
     assert run.data.metrics["study/qgeval/diagnosis/fluency/floor"] == 0.4
     assert run.data.metrics["study/qgeval/diagnosis/fluency/n"] == 3000
     assert run.data.metrics["mean_pearson"] == 0.31 and "mean_pearson_six" not in run.data.metrics
+    assert run.data.metrics["mean_pearson_outside_dev"] == 0.29
+    assert run.data.metrics["study/qgeval/diagnosis/fluency/pearson_outside_dev"] == 0.2
     assert run.data.tags["erreval.unknown_metrics"] == "1" and run.data.params["data.benchmark"] == "qgeval"
     assert artifacts(found.run.run_id) == {"plots/pearson.png", "results/evaluate.json"}
     again = publish_evaluation(single.root, "sample")
@@ -385,7 +400,7 @@ def test_an_evaluation_stands_under_its_refinement(single):
 
 
 def test_an_unscored_evaluation_says_so(single):
-    single.evaluate({"scored": False, "reason": "nobody scored the sample"})
+    single.evaluate({"benchmark": "sample", "scored": False, "reason": "nobody scored the sample"})
     run = run_of(publish_evaluation(single.root, "sample").run)
     assert run.data.tags["scored"] == "false" and run.data.metrics == {}
     assert run.data.tags["mlflow.note.content"] == "nobody scored the sample"
@@ -437,7 +452,7 @@ def test_the_order_of_stages_does_not_matter():
 
 @pytest.mark.parametrize(("path", "message"), [
     ("dvc.lock", "no stage has finished here; run: dvc repro"),
-    ("results/sample/verifier.json", "json: missing, though stage results has made it; run: dvc repro results"),
+    ("results/sample/verifier.json", "json: missing, though stage summarise has made it; run: dvc repro summarise"),
     ("data/work/sample/models/verifier/r1", "run: dvc repro train_verifier@r1"),
     ("data/work/sample/assess/r0.json", "run: dvc repro assess@r0"),
 ])  # fmt: skip
@@ -456,24 +471,47 @@ def test_a_profile_that_never_ran_is_told(workspace):
 def test_a_result_changed_by_hand_is_refused(workspace):
     path = workspace.root / "results/sample/identifier.json"
     path.write_text(path.read_text().replace("0.6", "0.9"))
-    with pytest.raises(StageError, match="differs from what stage results has made"):
+    with pytest.raises(StageError, match="differs from what stage summarise has made"):
         publish_refinement(workspace.root, "sample")
 
 
-def test_results_older_than_their_inputs_are_refused(workspace):
-    workspace.put("data/work/sample/assess/r1.json", {"dev": block(0.99)})
-    workspace.entries["assess@r1"]["outs"] = [workspace.item("data/work/sample/assess/r1.json")]
+def test_results_older_than_their_assessment_are_refused(workspace):
+    path = "data/work/sample/assess/r1.json"
+    assessed = json.loads((workspace.root / path).read_text())
+    assessed["identifier"]["dev"]["micro_f1"] = 0.99
+    workspace.stage("assess@r1", [], {path: assessed})
     workspace.save()
-    with pytest.raises(StageError, match="has made it anew since results read it; run: dvc repro results"):
+    with pytest.raises(StageError, match=r"round r1 is not what .*r1\.json says; run: dvc repro -f summarise"):
         publish_refinement(workspace.root, "sample")
+
+
+def test_outputs_older_than_their_inputs_are_refused(workspace):
+    folder = "data/work/sample/models/identifier/r1"
+    workspace.put(f"{folder}/config.json", "another model")
+    workspace.stage("train_identifier@r1", [], {folder: None})
+    workspace.save()
+    with pytest.raises(StageError, match="has made it anew since assess@r1 read it; run: dvc repro assess@r1"):
+        publish_refinement(workspace.root, "sample")
+
+
+def test_a_round_that_is_no_longer_asked_for_does_not_count(tmp_path):
+    fresh = Workspace(tmp_path / "a", [0.5])
+    left = Workspace(tmp_path / "b", [0.5, 0.6])
+    for path in ("results/sample/identifier.json", "results/sample/verifier.json", "data/work/sample/champion.json"):
+        shutil.copy(fresh.root / path, left.root / path)
+    outs = [item["path"] for item in left.entries["summarise"]["outs"]]
+    left.stage("summarise", ["data/work/sample/assess"], dict.fromkeys(outs))
+    left.save()
+    one, other = (read_refinement(Lock.read(w.root), "sample").keys() for w in (fresh, left))
+    assert one == other
 
 
 def test_metric_keys():
-    numbers = round_numbers({"dev": block(0.5)}, {"perturbed": verdicts(float("nan"))})
+    numbers = round_numbers({"dev": block(0.5)}, {"dev": {"perturbed": verdicts(float("nan"))}})
     assert numbers.known["identifier/dev/types/vague/f1"] == 0.17
-    assert numbers.known["verifier/floor/perturbed/accuracy"] == 0.5
+    assert numbers.known["verifier/floor/dev/perturbed/accuracy"] == 0.5
     assert set(numbers.unknown) == {
-        "identifier/dev/exact_match", "identifier/floor/dev/exact_match", "verifier/perturbed/f1"
+        "identifier/dev/exact_match", "identifier/floor/dev/exact_match", "verifier/dev/perturbed/f1"
     }  # fmt: skip
     assert set(evaluation_numbers({"scored": False, "reason": "x"}).known) == set()
 
@@ -620,39 +658,44 @@ def is_pickle(content):
 # ---------------------------------------------------------------- the stages
 
 
-def stage(workspace, name, *arguments):
+@pytest.fixture
+def project(single):
     repository = Path(__file__).parents[1]
-    shutil.copy(repository / "params.yaml", workspace.root / "params.yaml")
-    params = workspace.root / "params.yaml"
-    params.write_text(params.read_text().replace("profile: offline", "profile: sample"))
-    return subprocess.run(
-        [sys.executable, "-m", f"pipelines.{name}", *arguments],
-        cwd=workspace.root, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    text = (repository / "params.yaml").read_text().replace("profile: offline", "profile: sample")
+    (single.root / "params.yaml").write_text(text)
+    return single
 
 
-def test_the_stages_write_the_same_whatever_was_there(single):
-    single.evaluate(SCORED)
+def test_the_stages_write_the_same_whatever_was_there(project, monkeypatch):
+    from pipelines import publish_evaluation as evaluation
+    from pipelines import publish_refinement as refinement
+
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr("pipelines.supervision.watch_ancestors", lambda: None)
+    monkeypatch.setattr("sys.argv", ["stage"])
+    monkeypatch.setenv("ERREVAL_FLOW_RUN_ID", FLOW)
+    project.evaluate(SCORED)
     written = []
     for _ in range(2):
-        for name in ("publish_refinement", "publish_evaluation"):
-            done = stage(single, name, "--flow-run-id", FLOW)
-            assert done.returncode == 0, done.stderr
-        folder = single.root / single.work / "published"
+        refinement.main()
+        evaluation.main()
+        folder = project.root / project.work / "published"
         written.append([(folder / f"{name}.json").read_bytes() for name in ("refinement", "evaluation")])
     assert written[0] == written[1]
-    keys = json.loads(written[0][0])
-    assert keys["refinement"] == tracking.published(keys["refinement"]).run.key
+    keys = [json.loads(text) for text in written[0]]
+    assert tracking.published(keys[0]["refinement"]).run.key == keys[1]["refinement"]
+    assert tracking.find_run_by_flow(FLOW) == tracking.published(keys[1]["evaluation"]).run.run_id
     assert len(runs()) == 3
 
 
-def test_a_stage_ends_with_one_line_and_exit_code_2(single, monkeypatch):
-    (single.root / "results/sample/identifier.json").unlink()
-    done = stage(single, "publish_refinement")
+def test_a_stage_ends_with_one_line_and_exit_code_2(project):
+    (project.root / "results/sample/identifier.json").unlink()
+    command = [sys.executable, "-m", "pipelines.publish_refinement"]
+    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
-    assert "results/sample/identifier.json: missing" in line and "dvc repro results" in line
-    assert not (single.root / single.work / "published").exists()
+    assert "results/sample/identifier.json: missing" in line and "dvc repro summarise" in line
+    assert not (project.root / project.work / "published").exists()
 
 
 def test_every_mistake_is_one_that_a_user_can_mend():

@@ -15,13 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from erreval.errors import StageError
+from erreval.frames import label_sets_of
+from erreval.layout import Layout
 from erreval.lockfile import FinishedStage, Lock, key_of
 from erreval.taxonomy import ErrorType, slug
 
-RESULTS_STAGE = ""  # TODO name
+_ANEW = "run: dvc repro -f summarise"
 MODELS = ("identifier", "verifier")
-DEV_METRIC: Mapping[str, str] = {"identifier": "identifier/dev/micro_f1", "verifier": "verifier/perturbed/f1"}
-"""The metric by which the champion of each model is chosen, higher is better. Only dev counts, never test."""
+DEV_METRIC: Mapping[str, str] = {"identifier": "identifier/dev/micro_f1", "verifier": "verifier/dev/perturbed/f1"}
+"""The metric by which the champion of each model is chosen, higher is better. Only dev counts, never test.
+
+The Verifier's is taken on perturbed label sets: its verdicts on predictions depend on whose predictions they are.
+"""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,10 @@ class FinishedRound:
     models: Mapping[str, str]
     """"identifier" and "verifier" to the folder of the model."""
     assessment: Mapping[str, Any]
-    queue: Mapping[str, Any] | None
+    queue: Mapping[str, Any]
+    """Counts of the queue that fed this round's training set; empty where none did."""
+    annotator: str | None
+    """Who answered that queue."""
     reports: tuple[str, ...]
 
     @property
@@ -136,23 +144,16 @@ def read_refinement(lock: Lock, profile: str) -> FinishedRefinement:
     Raises:
         StageError: A result is missing, changed by hand, or older than what it was made from.
     """
-    paths = {model: f"results/{profile}/{model}.json" for model in MODELS}
-    results = {model: lock.read_json(path, made_by=RESULTS_STAGE) for model, path in paths.items()}
-    stages = _refinement_stages(lock, profile)
-    blocks = results["identifier"].get("rounds") or {}
-    if not blocks:
-        raise StageError(f"{paths['identifier']}: names no rounds; run: dvc repro -f")
-    rounds = sorted((_round(lock, profile, name, results) for name in blocks), key=lambda r: r.step)
-    champion = results["identifier"].get("champion")
-    if champion not in blocks:
-        raise StageError(f"{paths['identifier']}: the champion {champion!r} is none of its rounds; run: dvc repro -f")
+    results = _results(lock, profile)
+    rounds = tuple(_round(lock, profile, name, results) for name in _round_names(results))
+    stages = _refinement_stages(lock, profile, results)
     return FinishedRefinement(
         profile=profile,
-        key=key_of(stages, "refinement", profile),
+        key=_refinement_key(lock, profile, results),
         params=_params(stages),
-        rounds=tuple(rounds),
-        champion=str(champion),
-        results=tuple(paths.values()),
+        rounds=rounds,
+        champion=str(results["identifier"]["champion"]),
+        results=tuple(_result_path(profile, model) for model in MODELS),
         reports=tuple(path for stage in stages for path in _reports(lock, stage)),
     )
 
@@ -163,16 +164,16 @@ def read_evaluation(lock: Lock, profile: str) -> FinishedEvaluation:
     Raises:
         StageError: As for ``read_refinement``.
     """
-    path = f"results/{profile}/evaluate.json"
+    path, results = _result_path(profile, "evaluate"), _results(lock, profile)
     result = lock.read_json(path, made_by="evaluate")
-    refinement = _refinement_stages(lock, profile)
-    before = {stage.name for stage in refinement}
+    before = {stage.name for stage in _refinement_stages(lock, profile, results)}
+    before |= {lock.producer(_result_path(profile, model), made_by="summarise").name for model in MODELS}
     closure = lock.upstream([lock.producer(path, made_by="evaluate")])
     own = [stage for stage in closure if stage.name not in before]
     return FinishedEvaluation(
         profile=profile,
         key=key_of(own, "evaluation", profile),
-        refinement=key_of(refinement, "refinement", profile),
+        refinement=_refinement_key(lock, profile, results),
         params=_params(own),
         numbers=evaluation_numbers(result),
         result=result,
@@ -184,83 +185,130 @@ def round_numbers(identifier: Mapping[str, Any], verifier: Mapping[str, Any]) ->
     """A round's blocks of ``identifier.json`` and ``verifier.json`` as metrics.
 
     Keys are ``identifier/<set>/<statistic>``, ``identifier/<set>/types/<type>/<f1 or count>``,
-    ``verifier/<set>/<statistic>``, and for the floor ``<model>/floor/<set>/<statistic>``.
+    ``verifier/<set>/<perturbed or predicted>/<statistic>``, and for the floor ``<model>/floor/<set>/…``.
     """
     numbers = Numbers()
     for model, sets in (("identifier", identifier), ("verifier", verifier)):
         for name, block in sets.items():
-            for key, value in _scalars(block):
-                numbers.add(f"{model}/{name}/{key}", value)
-            for key, value in _scalars(block.get("floor") or {}):
-                numbers.add(f"{model}/floor/{name}/{key}", value)
-            for label, row in (block.get("types") or {}).items():
+            _add_block(numbers, model, name, block)
+    return numbers
+
+
+def _add_block(numbers: Numbers, model: str, path: str, block: Mapping[str, Any]) -> None:
+    for key, value in _scalars(block):
+        numbers.add(f"{model}/{path}/{key}", value)
+    for name, inner in block.items():
+        if name == "floor":
+            for key, value in _scalars(inner):
+                numbers.add(f"{model}/floor/{path}/{key}", value)
+        elif name == "types":
+            for label, row in inner.items():
                 for key in ("f1", "count"):
-                    numbers.add(f"{model}/{name}/types/{slug(ErrorType(label))}/{key}", row.get(key))
-    return numbers
+                    numbers.add(f"{model}/{path}/types/{slug(ErrorType(label))}/{key}", row.get(key))
+        elif isinstance(inner, Mapping) and name != "confusion":
+            _add_block(numbers, model, f"{path}/{name}", inner)
 
 
-def evaluation_numbers(result: Mapping[str, Any], *, benchmark: str = "qgeval") -> Numbers:
-    """``evaluate.json`` as metrics: ``study/<benchmark>/diagnosis/<dimension>/<statistic>`` and the two means."""
+def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
+    """``evaluate.json`` as metrics.
+
+    Keys are ``study/<benchmark>/diagnosis/<dimension>/<statistic>``, the same with ``_outside_dev`` for the rows
+    whose passage is not in the development set, and the means (``mean_pearson`` and its like) by their own names.
+    """
     numbers = Numbers()
-    for dimension, row in (result.get("dimensions") or {}).items():
-        for key, value in _scalars(row):
-            numbers.add(f"study/{benchmark}/diagnosis/{dimension}/{key}", value)
-    for key in ("mean_pearson", "mean_pearson_six"):
-        if key in result:
-            numbers.add(key, result[key])
+    study = f"study/{result.get('benchmark', 'qgeval')}/diagnosis"
+    for suffix, rows in (("", result), ("_outside_dev", result.get("outside_dev") or {})):
+        for key, value in _scalars(rows):
+            numbers.add(f"{key}{suffix}" if key.startswith("mean_") else f"{study}/{key}{suffix}", value)
+        for dimension, row in (rows.get("dimensions") or {}).items():
+            for key, value in _scalars(row):
+                numbers.add(f"{study}/{dimension}/{key}{suffix}", value)
     return numbers
 
 
-def _refinement_stages(lock: Lock, profile: str) -> list[FinishedStage]:
-    paths = [f"results/{profile}/{model}.json" for model in MODELS]
-    return lock.upstream(lock.producer(path, made_by=RESULTS_STAGE) for path in paths)
+def _result_path(profile: str, what: str) -> str:
+    return (Layout(profile).results / f"{what}.json").as_posix()
+
+
+def _results(lock: Lock, profile: str) -> dict[str, dict[str, Any]]:
+    results = {model: lock.read_json(_result_path(profile, model), made_by="summarise") for model in MODELS}
+    names = set(results["identifier"].get("rounds") or {})
+    if not names or names != set(results["verifier"].get("rounds") or {}):
+        raise StageError(f"results/{profile}: identifier.json and verifier.json do not name the same rounds; {_ANEW}")
+    if results["identifier"].get("champion") not in names:
+        raise StageError(f"results/{profile}/identifier.json: the champion is none of its rounds; {_ANEW}")
+    return results
+
+
+def _round_names(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return sorted(results["identifier"]["rounds"], key=lambda name: int(name.removeprefix("r")))
+
+
+def _refinement_stages(lock: Lock, profile: str, results: Mapping[str, Mapping[str, Any]]) -> list[FinishedStage]:
+    """All that the rounds were made from; a round that is not in the results (any more) does not count."""
+    layout = Layout(profile)
+    assessed = [(layout.assessment(name).as_posix(), f"assess@{name}") for name in _round_names(results)]
+    return lock.upstream(lock.producer(path, made_by=stage) for path, stage in assessed)
+
+
+def _refinement_key(lock: Lock, profile: str, results: Mapping[str, Mapping[str, Any]]) -> str:
+    return key_of(_refinement_stages(lock, profile, results), "refinement", profile, *_round_names(results))
 
 
 def _round(lock: Lock, profile: str, name: str, results: Mapping[str, Mapping[str, Any]]) -> FinishedRound:
-    work = f"data/work/{profile}"
-    models = {model: f"{work}/models/{model}/{name}" for model in MODELS}
-    training, assessed = f"{work}/sets/{name}/train.parquet", f"{work}/assess/{name}.json"
-    feeder = lock.producer(training, made_by=f"train_identifier@{name}")
+    layout = Layout(profile)
+    models = {model: layout.model(model, name).as_posix() for model in MODELS}
+    training, assessed = layout.training_set(name).as_posix(), layout.assessment(name).as_posix()
     assess = lock.producer(assessed, made_by=f"assess@{name}")
+    assessment = lock.read_json(assessed, made_by=f"assess@{name}")
+    own = {model: results[model]["rounds"][name] for model in MODELS}
+    sides = assessment.get("identifier") or {}
+    if {s: {k: v for k, v in block.items() if k != "confusion"} for s, block in sides.items()} != own["identifier"]:
+        raise StageError(f"results/{profile}/identifier.json: round {name} is not what {assessed} says; {_ANEW}")
+    feeder = lock.producer(training, made_by=f"train_identifier@{name}")
     trained = [lock.producer(path, made_by=f"train_{model}@{name}") for model, path in models.items()]
-    missing = [model for model in MODELS if name not in (results[model].get("rounds") or {})]
-    if missing:
-        path = f"results/{profile}/{missing[0]}.json"
-        raise StageError(f"{path}: has no round {name}; run: dvc repro")
-    queue = f"{work}/queue/{name}/summary.json"
+    queue, annotator = _queue(lock, layout, feeder)
     return FinishedRound(
         name=name,
         key=key_of({s.name: s for s in (feeder, *trained, assess)}.values(), "round", profile, name),
         params=_params(lock.upstream([*trained, assess])),
-        numbers=round_numbers(results["identifier"]["rounds"][name], results["verifier"]["rounds"][name]),
-        dev_set=_dev_set(assess, name),
+        numbers=round_numbers(own["identifier"], own["verifier"]),
+        dev_set=_dev_set(layout, assess),
         training=_training_set(lock.root, training),
         models=models,
-        assessment=lock.read_json(assessed, made_by=f"assess@{name}"),
-        queue=lock.read_json(queue, made_by=f"queue@{name}")
-        if lock.find(queue) and (lock.root / queue).exists()
-        else None,
+        assessment=assessment,
+        queue=queue,
+        annotator=annotator,
         reports=tuple(_reports(lock, feeder)),
     )
 
 
-def _dev_set(assess: FinishedStage, name: str) -> str:
-    """Digest of the data that ``assess`` read and that is no round's: the questions it measures on."""
-    read = {path: digest for path, digest in assess.deps.items() if path.startswith("data/")}
-    shared = sorted(digest for path, digest in read.items() if name not in Path(path).with_suffix("").parts)
-    return hashlib.sha256("\n".join(shared).encode()).hexdigest()[:16]
+def _queue(lock: Lock, layout: Layout, feeder: FinishedStage) -> tuple[dict[str, Any], str | None]:
+    """The counts of the queue whose answers a training set holds, and who answered it."""
+    for path in feeder.deps:
+        answered, name = lock.find(path), Path(path).stem
+        if answered is not None and path == layout.labels(name).as_posix():
+            summary = (layout.queue(name) / "summary.json").as_posix()
+            annotator = answered.params.get("annotator.kind")
+            return lock.read_json(summary, made_by=f"queue@{name}"), None if annotator is None else str(annotator)
+    return {}, None
+
+
+def _dev_set(layout: Layout, assess: FinishedStage) -> str:
+    """Digest of the questions that dev metrics are measured on, as ``assess`` has read them."""
+    path = (layout.prepared / "development.parquet").as_posix()
+    digest = assess.deps.get(path)
+    if not digest:
+        raise StageError(f"dvc.lock: stage {assess.name} has not read {path}; run: dvc repro {assess.name}")
+    return digest
 
 
 def _training_set(root: Path, path: str) -> TrainingSet:
     import pandas as pd
 
     frame = pd.read_parquet(root / path)
-    labels: Counter[str] = Counter()
-    for cell in frame["labels"]:
-        parts = cell.split(";") if isinstance(cell, str) else list(cell)
-        labels.update(str(part).strip() for part in parts)
-    origin = next((column for column in ("origin", "source") if column in frame.columns), None)
-    origins = Counter(str(name) for name in frame[origin]) if origin else Counter()
+    labels = Counter(label.value for found in label_sets_of(frame) for label in found)
+    origins = Counter(str(name) for name in frame["origin"])
     return TrainingSet(
         path=path,
         digest=hashlib.md5((root / path).read_bytes(), usedforsecurity=False).hexdigest(),

@@ -60,7 +60,7 @@ class Lock:
     def find(self, path: str) -> FinishedStage | None:
         """The stage that made a file, or the folder it lies in; None where no finished stage did."""
         exact = [stage for stage in self.stages.values() if path in stage.outs]
-        related = [stage for stage in self.stages.values() if any(_overlap(path, out) for out in stage.outs)]
+        related = [stage for stage in self.stages.values() if any(_within(path, out) for out in stage.outs)]
         return next(iter(exact or related), None)
 
     def producer(self, path: str, *, made_by: str) -> FinishedStage:
@@ -102,6 +102,8 @@ class Lock:
     def upstream(self, stages: Iterable[FinishedStage]) -> list[FinishedStage]:
         """The given stages and all that they were made from, sorted by name.
 
+        A folder that several stages fill, each its part, is not followed: it may hold what is no longer asked for.
+
         Raises:
             StageError: A stage was made from something that was made anew since.
         """
@@ -123,7 +125,7 @@ class Lock:
                     f"{path}: stage {source.name} has made it anew since {stage.name} read it; "
                     f"run: dvc repro {stage.name}"
                 )
-            if source.name != stage.name and any(_overlap(path, out) for out in source.outs):
+            if source.name != stage.name and any(_within(path, out) for out in source.outs):
                 sources.append(source)
         return sources
 
@@ -161,9 +163,8 @@ def _repro(stage: str) -> str:
     return f"dvc repro {stage}".rstrip()
 
 
-def _overlap(one: str, other: str) -> bool:
-    a, b = PurePosixPath(one), PurePosixPath(other)
-    return a == b or a in b.parents or b in a.parents
+def _within(path: str, folder: str) -> bool:
+    return PurePosixPath(path).is_relative_to(folder)
 
 
 def _stage(name: str, entry: Mapping[str, Any]) -> FinishedStage:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from erreval.taxonomy import ALL_TYPES, Dimension
+from erreval.taxonomy import ALL_TYPES, Dimension, ErrorType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,24 +20,28 @@ _FLOOR = "#b5532a"
 _QUIET = "#6b7280"
 
 
-def per_type_f1(types: Mapping[str, Mapping[str, Any]], floor: Mapping[str, Any] | None, *, title: str) -> Figure:
-    """F1 of each of the eleven types as a bar, the floor's as a tick, with the number of examples.
+def per_type_f1(block: Mapping[str, Any], *, title: str) -> Figure:
+    """F1 of each of the eleven types as a bar, with the number of examples, the floor's as a tick.
+
+    The floor always answers No Error, so its F1 is 0 on the ten errors and 2c / (c + n) on the c of n questions
+    that have none.
 
     Args:
-        types: Label to ``{"count", "f1", …}``; a null F1 has no bar and says so.
-        floor: The floor's block; its ``types`` give the ticks where they are there.
+        block: ``{"n", "types": {label: {"count", "f1", …}}}``; a null F1 has no bar and says so.
         title: What was measured, on which set.
     """
-    floor_types: Mapping[str, Any] = (floor or {}).get("types") or {}
-    rows = [(t.value, types.get(t.value, {}), floor_types.get(t.value, {})) for t in ALL_TYPES]
-    figure, axes = _canvas(height=0.38 * len(rows) + 1.4)
-    for at, (_, own, trivial) in enumerate(rows):
-        count = own.get("count")
-        _bar(axes, at, own.get("f1"), trivial.get("f1"), f"n = {'?' if count is None else count}")
-    _label_rows(axes, [name for name, _, _ in rows])
+    types: Mapping[str, Mapping[str, Any]] = block.get("types") or {}
+    figure, axes = _canvas(height=0.38 * len(ALL_TYPES) + 1.4)
+    for at, label in enumerate(ALL_TYPES):
+        row = types.get(label.value, {})
+        count, n, floor = row.get("count"), block.get("n"), 0.0
+        if label is ErrorType.NO_ERROR and count and n:
+            floor = 2 * count / (count + n)
+        _bar(axes, at, row.get("f1"), floor, f"n = {'?' if count is None else count}")
+    _label_rows(axes, [label.value for label in ALL_TYPES])
     axes.set_xlim(0, 1.3)
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    _finish(axes, title, "F1 (tick: always answering No Error)" if floor_types else "F1")
+    _finish(axes, title, "F1 (tick: always answering No Error)")
     return figure
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,15 +87,15 @@ def _publish_round(
         "round": item.name,
         "dev_set": item.dev_set,
     }
-    if item.queue is not None:
-        tags["annotator"] = str(item.queue.get("annotator") or "simulated")
+    if item.annotator is not None:
+        tags["annotator"] = item.annotator
     run = store.open("round", item.key, f"{refinement.profile} {item.name} {item.key[:8]}", tags)
     for model in MODELS:
         store.register(
             run.run_id, model, REGISTERED[model], root / item.models[model], _version_tags(refinement, item, model)
         )
     if run.made:
-        queue = {f"queue/{name}": n for name, n in (item.queue or {}).items() if type(n) in (int, float)}
+        queue = {f"queue/{name}": n for name, n in item.queue.items() if type(n) in (int, float)}
         metrics = {**item.numbers.known, **queue, "training/size": item.training.size}
         store.write(run.run_id, item.params, [(key, float(value), item.step) for key, value in metrics.items()])
         counts = {"size": item.training.size} | {f"origin.{k}": n for k, n in item.training.origins.items()}
@@ -108,22 +108,23 @@ def _publish_round(
 
 def _log_round_artifacts(store: Store, root: Path, run_id: str, item: FinishedRound) -> None:
     client, title = store.client, f"Error Identifier, round {item.name}"
-    for name in ("dev", "test"):
-        block = item.assessment.get(name)
-        if block:
-            figure = plots.per_type_f1(block.get("types") or {}, block.get("floor"), title=f"{title}, {name}")
-            client.log_figure(run_id, figure, f"plots/f1_{name}.png")
-    table = item.assessment.get("confusion")
-    if table:
-        figure = plots.confusion(table["labels"], table["matrix"], title=f"{title}: true and predicted labels")
-        client.log_figure(run_id, figure, "plots/confusion.png")
+    for side, block in item.assessment["identifier"].items():
+        client.log_figure(run_id, plots.per_type_f1(block, title=f"{title}, {side}"), f"plots/f1_{side}.png")
+        table = block.get("confusion")
+        if table:
+            figure = plots.confusion(table["labels"], table["matrix"], title=f"{title}, {side}: true and predicted")
+            client.log_figure(run_id, figure, f"plots/confusion_{side}.png")
     figure = plots.label_distribution(item.training.labels, title=f"Training set of round {item.name}")
     client.log_figure(run_id, figure, "plots/labels.png")
     client.log_dict(run_id, dict(item.assessment), "assessment.json")
-    if item.queue is not None:
+    if item.queue:
         client.log_dict(run_id, dict(item.queue), "queue.json")
-    for report in item.reports:
-        client.log_artifact(run_id, str(root / report), "gates")
+    _log_reports(store, root, run_id, item.reports)
+
+
+def _log_reports(store: Store, root: Path, run_id: str, reports: Sequence[str]) -> None:
+    for report in reports:
+        store.client.log_artifact(run_id, str(root / report), f"gates/{Path(report).parent.name}")
 
 
 def _write_refinement(
@@ -141,17 +142,19 @@ def _write_refinement(
     store.client.log_figure(parent.run_id, figure, "plots/rounds.png")
     for path in refinement.results:
         store.client.log_artifact(parent.run_id, str(root / path), "results")
-    for report in refinement.reports:
-        store.client.log_artifact(parent.run_id, str(root / report), "gates")
+    _log_reports(store, root, parent.run_id, refinement.reports)
     named = {item.name: (run.key, run.run_id) for item, run in zip(refinement.rounds, rounds, strict=True)}
     note = [f"Refinement of profile `{refinement.profile}`; best round on dev: **{best.name}**.", ""]
     note += [f"- [{name}](#/experiments/{store.experiment}/runs/{run_id})" for name, (_, run_id) in named.items()]
-    tags = {
+    tags: dict[str, Any] = {
         ROUNDS: json.dumps(named),
         UNKNOWN: sum(len(item.numbers.unknown) for item in refinement.rounds),
         NOTE: "\n".join(note),
         "best_round": best.name,
     }
+    annotators = sorted({item.annotator for item in refinement.rounds if item.annotator})
+    if annotators:
+        tags["annotator"] = ", ".join(annotators)
     store.tag(parent.run_id, tags)
     store.finish(parent.run_id)
     log.info("published refinement %s as MLflow run %s", refinement.key, parent.run_id)

@@ -6,7 +6,6 @@ are questions and answers like any other.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import mlflow
@@ -17,8 +16,6 @@ from mlflow.pyfunc import PythonModel
 from erreval.errors import TableError
 from erreval.records import Question
 from erreval.taxonomy import ALL_TYPES, ErrorType, format_label_set, parse_label_set
-
-warnings.filterwarnings("ignore", message=".*Add type hints to the `predict` method", category=UserWarning)
 
 
 def read_questions(frame: pd.DataFrame) -> list[Question]:
@@ -74,8 +71,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]  # mlflow is untyped
 
             self.model = Verifier.load(folder)
 
-    # MLflow would read type hints of the input as a schema of its own, beside the signature that is logged.
-    def predict(self, context, model_input, params=None) -> pd.DataFrame:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
         """Diagnose questions, or judge label sets.
 
         Args:
