@@ -174,9 +174,8 @@ _IRREGULAR_FORMS = (
     "said; see: saw seen; sell: sold; send: sent; speak: spoke spoken; take: took taken; tell: told; think: "
     "thought; win: won winner; write: wrote written writer; fall: fell fallen; fight: fought; become: became; "
     "choose: chose chosen choice; draw: drew drawn; drive: drove driven; eat: ate eaten; fly: flew flown; hear: "
-    "heard; man: men; woman: women; child: children; person: people; wife: wives; life: lives; born: birth; song: "
-    "sang sung sing singer; marry: marriage; bear: bore; steal: stole stolen; run: ran; teach: taught; catch: "
-    "caught"
+    "heard; man: men; woman: women; child: children; person: people; wife: wives; life: lives; born: birth; sing: "
+    "sang sung singer; marry: marriage; bear: bore; steal: stole stolen; run: ran; teach: taught; catch: caught"
 )
 _IRREGULAR = {
     form: base

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from erreval.diagnosis.injection.inject import (
     build_labelled_set,
     combine,
     inject,
+    is_sound,
     untouched,
 )
 from erreval.diagnosis.wording import is_known, words
@@ -139,6 +141,13 @@ def test_a_typo_is_no_word_and_keeps_its_first_letter(word: str, seed: int) -> N
     assert slip is None or (slip[0] == word[0] and slip != word and not is_known(slip.lower()))
 
 
+def test_statements_and_typos_are_not_sound() -> None:
+    good = examples()[0]
+    assert is_sound(good)
+    assert not is_sound(replace(good, question="Foucault hung a ball in Paris?"))
+    assert not is_sound(replace(good, question=good.question.replace("famous", "famuos")))
+
+
 def test_no_error_cannot_be_injected() -> None:
     with pytest.raises(ValueError, match="untouched"):
         inject(examples()[0], E.NO_ERROR, neighbours(), np.random.default_rng(0))
@@ -202,7 +211,7 @@ AUROC = {
     E.UNNECESSARY_COPY: 0.9, E.OFF_TOPIC: 0.9, E.INFORMATION_NOT_MENTIONED: 0.75, E.OFF_TARGET_ANSWER: 0.65,
     E.FACTUAL_ERROR: 0.53,
 }  # fmt: skip
-"""Floors well below what was measured (.99, .99, .99, .84, .80, .99, .99, .94, .78, .61)."""
+"""Floors well below what was measured (.99, .99, .99, .84, .78, .99, .99, .94, .78, .61)."""
 
 
 @pytest.mark.parametrize("error", ERRORS)

@@ -35,6 +35,10 @@ for _pair in _OPPOSITES_TEXT.split("; "):
     OPPOSITES[_a] = (*OPPOSITES.get(_a, ()), _b)
     OPPOSITES[_b] = (*OPPOSITES.get(_b, ()), _a)
 
+_OFTEN_TOGETHER = word_set(
+    "before after king queen prince princess man men women husband wife brother sister son daughter"
+)
+"""Words that a text may well use beside their opposite, so that the opposite contradicts little."""
 _SKIP_AFTER = word_set("century centuries")
 
 
@@ -43,6 +47,9 @@ def number_of(token: Token) -> float | None:
     lower = token.lower
     if lower in NUMBER_WORDS:
         return float(NUMBER_WORDS[lower])
+    tens, hyphen, ones = lower.partition("-")
+    if hyphen and tens in NUMBER_WORDS and ones in NUMBER_WORDS:
+        return float(NUMBER_WORDS[tens] + NUMBER_WORDS[ones])
     if lower in _ORDINALS:
         return float(_ORDINALS[lower])
     if not lower[0].isdigit():
@@ -101,7 +108,7 @@ class FactualErrorDetector:
                 others = [t.text for v, t in told if t.text[0].isdigit() and not is_year(t)]
                 if others:
                     found.append((0.6, f"The passage does not have {token.text}; it has {others[0]}.", span))
-            elif after and is_content(after):
+            elif after.endswith("s") and is_content(after) and token.lower not in _ORDINALS:
                 rival = _counted_otherwise(stem(after), passage)
                 if rival is not None:
                     found.append((0.55, f"“{token.text} {after}”, but the passage has “{rival}”.", span))
@@ -171,6 +178,7 @@ class FactualErrorDetector:
                     continue
                 near = max((len(rest & s) / len(rest) for s in passage.sentence_stems if stem(rival) in s), default=0.0)
                 score = 0.62 if near >= 0.7 else 0.4 if near >= 0.45 else 0.15
+                score *= 0.55 if token.lower in _OFTEN_TOGETHER else 1.0
                 found.append((score, f"“{token.text}”, but the passage says “{rival}”.", (token.start, token.end)))
                 break
         return found
@@ -207,7 +215,7 @@ def _counted_otherwise(noun: str, passage: Reading) -> str | None:
     if noun not in passage.stems:
         return None
     for a, b in zip(passage.words, passage.words[1:], strict=False):
-        if stem(b.text) == noun and number_of(a) is not None:
+        if stem(b.text) == noun and number_of(a) is not None and not is_year(a) and a.lower not in _ORDINALS:
             return f"{a.text} {b.text}"
     return None
 

@@ -6,7 +6,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from erreval.diagnosis.detectors.base import Reading, evidence, read_question
-from erreval.diagnosis.wording import DO, FINITE_AUXILIARIES, MODALS, PREPOSITIONS, WH_WORDS, dictionary, word_set
+from erreval.diagnosis.wording import (
+    CONJUNCTIONS,
+    DO,
+    FINITE_AUXILIARIES,
+    MODALS,
+    PREPOSITIONS,
+    WH_WORDS,
+    dictionary,
+    word_set,
+)
 from erreval.records import Evidence, Question
 from erreval.taxonomy import ErrorType
 
@@ -23,6 +32,7 @@ PAST_ONLY = word_set(
 """Forms that never follow "did" or a modal as its verb."""
 _MAY_BE_NOUN = word_set("left found felt saw won got said lost made given had has did does is are was were been held")
 """Of those, forms that may stand between "did" and its verb as part of the subject or in another clause."""
+_ENDS_CLAUSE = PREPOSITIONS | CONJUNCTIONS | word_set("that to have be has whenever once")
 _AFTER_WH = word_set("the a an his her its their he she they it this these")
 _SINGULAR_PRONOUNS = word_set("he she it this that")
 _PLURAL_PRONOUNS = word_set("they we these those")
@@ -113,7 +123,7 @@ def _did_went(reading: Reading) -> Iterator[Finding]:
             continue
         for j in range(i + 1, min(i + 6, len(lower))):
             after = lower[j]
-            if after in WH_WORDS or after in {"that", "and", "to", "have", "be", "has"} | PREPOSITIONS:
+            if after in WH_WORDS or after in _ENDS_CLAUSE:
                 break
             if _gap(reading, j - 1):
                 break
@@ -124,7 +134,8 @@ def _did_went(reading: Reading) -> Iterator[Finding]:
             if j > i + 2 and plain and lower[j - 1] not in {"the", "a", "an"}:
                 break  # the verb may have come already
             subject = reading.words[j - 1]
-            certain = lower[j - 1] in {"he", "she", "they", "it", "we"} or (subject.is_capitalised and j - 1 > i)
+            pronoun = lower[j - 1] in {"he", "she", "they", "it", "we"}
+            certain = pronoun or (subject.is_capitalised and j - 1 > i and not lower[j - 1].endswith("'s"))
             if j > i + 1 and certain and _is_past(after) and not reading.words[j].is_capitalised:
                 yield 0.8, f"“{after}” after “{word}” should not be in the past.", _span(reading, i, j)
                 break

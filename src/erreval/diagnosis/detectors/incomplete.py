@@ -64,6 +64,8 @@ class IncompleteDetector:
         span = [(last.start, last.end)]
         if len(reading.words) < 2 or (last.is_capitalised and (word not in ARTICLES or len(word) == 1)):
             return None
+        if word == "while" and reading.lower[-2] in {"a", "short", "long", "little"}:
+            return None
         if word in _NEVER_LAST:
             return evidence(
                 self.error, 0.85 if ended else 0.95, f"It ends with “{word}”, which needs a word after it.", span

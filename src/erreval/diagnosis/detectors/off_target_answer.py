@@ -86,7 +86,7 @@ def asked_kind(reading: Reading) -> Kind:
     if word == "why":
         return Kind.REASON
     if word == "how":
-        return Kind.COUNT if after == "many" or (after in {"old", "tall", "far"}) else Kind.ANY
+        return Kind.COUNT if after == "many" else Kind.ANY
     if word in {"what", "which"} and clear:
         if after in {"year", "date", "decade", "century", "month", "day"}:
             return Kind.TIME

@@ -135,7 +135,7 @@ class VagueDetector:
             rarity(t.lower) * (0.35 if t.lower in GENERIC else 1.3 if t.is_capitalised and i else 1.0)
             for i, t in enumerate(reading.content)
         )
-        score = squash(2.4 * (2.2 - weight))
+        score = squash(2.4 * (1.9 - weight))
         if score < 0.05:
             return None
         shown = ", ".join(f"“{t.text}”" for t in reading.content[:3]) or "no telling word"
