@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 from pipelines.supervision import project_root, silence_telemetry, state_folder
@@ -16,6 +17,7 @@ _PREFECT = {
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
     "PREFECT_RUNNER_POLL_FREQUENCY": "3",
     "PREFECT_CLI_PROMPT": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",  # a busy machine takes more than the usual 20
 }
 
 
@@ -27,5 +29,7 @@ def prepare(environment: MutableMapping[str, str] = os.environ) -> None:
     root = Path(environment[PROJECT]) if PROJECT in environment else project_root()
     if (root / "dvc.yaml").is_file():
         home = state_folder(root) / "prefect"
+        with suppress(OSError):
+            home.mkdir(parents=True, exist_ok=True)  # Prefect makes the last folder only, and warns where it cannot
         environment.setdefault("PREFECT_HOME", str(home))
         environment.setdefault("PREFECT_LOCAL_STORAGE_PATH", str(home / "storage"))

@@ -125,6 +125,25 @@ def _read(path: Path) -> dict[str, Any]:
         raise StageError(f"{path}: not there yet; run `erreval run` or `dvc repro`") from None
 
 
+def where_next(layout: Layout, *, evaluated: bool) -> list[str]:
+    """What a person can do now."""
+
+    def shown(path: Path) -> str:
+        return path.relative_to(layout.root).as_posix()
+
+    lines = [
+        f"numbers     {shown(layout.results)}/ (`dvc metrics show`)",
+        f"models      {shown(layout.work / 'models')}/",
+        *([f"diagnoses   {shown(layout.diagnosis)}"] if evaluated else []),
+        "look at it  erreval up",
+        "try it      erreval diagnose --question 'Who it wrote?' --passage '…' --answer '…'",
+        "your own    erreval diagnose INPUT.csv -o OUTPUT.csv",
+    ]
+    if not evaluated:
+        lines.insert(2, "go on       erreval evaluate")
+    return lines
+
+
 def box(lines: Sequence[str]) -> str:
     """Lines in a frame."""
     width = max(map(len, lines))

@@ -23,6 +23,13 @@ from flows.workspace import Holder, Workspace
 from pipelines.repro import OUTCOME, RAN, RESTORED, UNCHANGED
 from pipelines.supervision import SUPERVISOR, watch_ancestors
 
+_ASIDES = (OUTCOME, "Use `dvc push`", "Updating lock file", "Generating lock file", "Data and pipelines are up to date")
+"""Starts of lines that tell a reader nothing: there is no remote, and the state of the run says the rest."""
+
+
+class StageCrashError(RuntimeError):
+    """A stage ended for a reason that it did not tell in one line; its output, in the log, says more."""
+
 
 def supervised() -> None:
     """End with the server that started this flow's process, where one did."""
@@ -68,7 +75,8 @@ def run_stages(
         For each stage, whether it ran, was restored from DVC's cache or was unchanged.
 
     Raises:
-        StageError: A stage failed; the message gives its reason.
+        StageError: A stage failed and told the mistake.
+        StageCrashError: A stage failed for any other reason.
     """
     changed = changed_stages(root, held) if changed is None else changed
     leading, outcomes = True, {}
@@ -76,7 +84,8 @@ def run_stages(
         for position, name in enumerate(stages, start=1):
             leading = leading and name not in changed
             console.heading(position, len(stages), name)
-            outcomes[name] = run_stage(name, root, held, skip=leading)
+            found = run_stage(name, root, held, skip=leading)
+            outcomes[name] = str(found.result() if isinstance(found, State) else found)
             console.ended(name, outcomes[name])
     return outcomes
 
@@ -114,7 +123,8 @@ def run_stage(name: str, root: Path, held: Workspace, *, skip: bool) -> State[An
         ``ran``, or a state named Cached whose result is ``restored`` or ``unchanged``.
 
     Raises:
-        StageError: The stage failed.
+        StageError: The stage failed and told the mistake.
+        StageCrashError: It failed for any other reason.
     """
     logger = get_run_logger()
     outcome = UNCHANGED
@@ -123,6 +133,7 @@ def run_stage(name: str, root: Path, held: Workspace, *, skip: bool) -> State[An
         nonlocal outcome
         if line.startswith(OUTCOME):
             outcome = line.removeprefix(OUTCOME)
+        if line.startswith(_ASIDES):
             return
         console.line(line)
         logger.info(line)
@@ -130,7 +141,8 @@ def run_stage(name: str, root: Path, held: Workspace, *, skip: bool) -> State[An
     if not skip:
         ended = run_module(["pipelines.repro", name, "--single"], root, read, held.started)
         if ended.code != 0:
-            raise StageError(f"stage {name} failed (exit code {ended.code}): {ended.reason()}")
+            kind = StageError if ended.told_mistake else StageCrashError
+            raise kind(f"stage {name} failed: {ended.reason()}")
     if outcome == RAN:
         return outcome
     told = "Restored from DVC's cache" if outcome == RESTORED else "Unchanged since it was last run"

@@ -19,7 +19,8 @@ def main() -> None:
     os.environ[SUPERVISOR] = identity()  # a run that nobody could cancel any more must not go on
 
     from prefect import serve
-    from prefect.deployments.runner import EntrypointType, RunnerDeployment
+    from prefect.deployments.runner import RunnerDeployment
+    from prefect.types.entrypoint import EntrypointType
 
     from flows.evaluate import evaluate
     from flows.refine import refine

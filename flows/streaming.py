@@ -17,13 +17,14 @@ from pathlib import Path
 
 import psutil
 
-from pipelines.supervision import SUPERVISOR, identity
+from pipelines.supervision import MISTAKE, SUPERVISOR, identity
 
 PROGRESS_SECONDS = 5.0
 """A progress bar that redraws itself is handed on this often, not with every stroke."""
 
 _STALLED_SECONDS = 5.0
 _PIECE = re.compile(r"([^\r\n]*)(\r\n|\n|\r(?=.))", re.DOTALL)
+_FAILURE = re.compile(r"(?!ERROR: failed to reproduce)(ERROR: .|[\w.]+(Error|Exception)\b)")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -35,12 +36,19 @@ class Ended:
     tail: tuple[str, ...]
     """The last lines that it printed."""
 
+    @property
+    def told_mistake(self) -> bool:
+        """Whether it told in one line what a person can mend."""
+        return any(line.startswith(MISTAKE) for line in self.tail)
+
     def reason(self) -> str:
         """The line that says most about a failure."""
-        for mark in ("error: ", "ERROR: ", "Error: "):
-            for line in reversed(self.tail):
-                if mark in line:
-                    return line[line.index(mark) + len(mark) :].strip()
+        for line in reversed(self.tail):
+            if line.startswith(MISTAKE):
+                return line.removeprefix(MISTAKE)
+        for line in reversed(self.tail):
+            if _FAILURE.match(line):
+                return line.strip()
         return self.tail[-1].strip() if self.tail else "it printed nothing"
 
 

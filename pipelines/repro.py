@@ -9,7 +9,9 @@ import argparse
 import json
 import logging
 import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from erreval.errors import StageError
 from pipelines.supervision import (
@@ -98,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     silence_telemetry()
     watch_ancestors()
     os.environ[SUPERVISOR] = identity()
+    # The commands in dvc.yaml say `python` and `accelerate`: those of this environment, activated or not.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     if asked.status:
         print(f"{OUTCOME}{json.dumps(changed_stages())}", flush=True)
         return 0

@@ -43,6 +43,9 @@ EXIT_ORPHANED = 143
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 
+MISTAKE = "error: "
+"""Starts the one line on stderr that tells a mistake."""
+
 NO_TELEMETRY = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -316,5 +319,5 @@ def run(main: Callable[[], int | None]) -> NoReturn:
 
 
 def _tell(message: str) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    print(f"{MISTAKE}{' '.join(message.split())}", file=sys.stderr, flush=True)
     return EXIT_MISTAKE
