@@ -9,7 +9,7 @@ import pandas as pd
 
 from erreval.diagnosis.identifier import Identifier, label_sets
 from erreval.diagnosis.metrics import co_occurrence, label_set_metrics, verdict_metrics
-from erreval.diagnosis.training import verifier_examples
+from erreval.diagnosis.training import one_by_one, verifier_examples
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import label_sets_of, questions_of
 from pipelines.context import open_context, round_argument, write_json
@@ -54,8 +54,8 @@ def _assess(
     questions, truth = questions_of(frame), label_sets_of(frame)
     probabilities = identifier.predict_probabilities(questions)
     predicted = label_sets(probabilities, threshold)
-    tried = verifier_examples(questions, truth, 1, rng)
-    on_perturbed = verifier.predict([e.question for e in tried], [e.labels for e in tried])
+    tried = one_by_one(verifier_examples(questions, truth, 1, rng))
+    on_perturbed = verifier.predict([q for q, _, _ in tried], [labels for _, labels, _ in tried])
     on_predicted = verifier.predict(questions, predicted)
     return (
         {
@@ -63,7 +63,7 @@ def _assess(
             "confusion": co_occurrence(truth, predicted),
         },
         {
-            "perturbed": verdict_metrics([e.right for e in tried], on_perturbed, verdict_threshold),
+            "perturbed": verdict_metrics([right for _, _, right in tried], on_perturbed, verdict_threshold),
             "predicted": verdict_metrics(
                 [said == true for said, true in zip(predicted, truth, strict=True)], on_predicted, verdict_threshold
             ),

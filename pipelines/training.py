@@ -9,7 +9,7 @@ import pandas as pd
 
 from erreval.diagnosis.backbone import Task
 from erreval.diagnosis.identifier import Identifier, check_not_collapsed
-from erreval.diagnosis.training import Example, fine_tune, verifier_examples
+from erreval.diagnosis.training import Example, fine_tune, one_by_one, verifier_examples
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import label_sets_of, questions_of
 from erreval.settings import TrainingSettings
@@ -52,7 +52,7 @@ def _examples(task: Task, frame: pd.DataFrame, negatives: int, rng: np.random.Ge
     questions, labels = questions_of(frame), label_sets_of(frame)
     if task == "verifier":
         return verifier_examples(questions, labels, negatives, rng)
-    return [Example(question, found) for question, found in zip(questions, labels, strict=True)]
+    return [Example(question, (found,)) for question, found in zip(questions, labels, strict=True)]
 
 
 def _refuse_collapse(task: Task, name: str, folder: Path, probes: pd.DataFrame, rng: np.random.Generator) -> None:
@@ -60,6 +60,6 @@ def _refuse_collapse(task: Task, name: str, folder: Path, probes: pd.DataFrame, 
     if task == "identifier":
         check_not_collapsed(Identifier.load(folder).predict_probabilities(questions), name)
         return
-    tried = verifier_examples(questions, labels, 1, rng)
+    tried = one_by_one(verifier_examples(questions, labels, 1, rng))
     verifier = Verifier.load(folder)
-    check_not_collapsed(verifier.predict([e.question for e in tried], [e.labels for e in tried])[:, None], name)
+    check_not_collapsed(verifier.predict([q for q, _, _ in tried], [labels for _, labels, _ in tried])[:, None], name)

@@ -54,7 +54,7 @@ def save_backbone(spec: str, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) -> Any:
+def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) -> tuple[Any, bool]:
     """A classifier to start training from.
 
     Args:
@@ -62,6 +62,9 @@ def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) ->
         task: What the classifier is for.
         head: ``pooled`` or ``standard``; of no account for a classifier that is continued.
         frozen_layers: The embeddings and this many lower layers get no gradient; 0 trains all.
+
+    Returns:
+        The classifier, and whether its head is new.
     """
     from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
@@ -92,7 +95,7 @@ def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) ->
         model = PooledEncoder(config)
         model.encoder.load_state_dict(AutoModel.from_pretrained(folder, add_pooling_layer=False).state_dict())
     _freeze(model, frozen_layers)
-    return model
+    return model, not is_classifier
 
 
 def _freeze(model: Any, layers: int) -> None:

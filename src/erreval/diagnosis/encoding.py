@@ -92,7 +92,9 @@ def _passage_tokens(
     texts = list(dict.fromkeys(question.passage for question in questions))
     if not texts:
         return {}
-    batch = tokenizer(texts, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True)
+    batch = tokenizer(
+        texts, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
+    )
     return dict(zip(texts, zip(batch["input_ids"], batch["offset_mapping"], strict=True), strict=True))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from erreval.diagnosis.batches import pad
 from erreval.diagnosis.encoding import Encoded
-from erreval.diagnosis.training import pad
 
 _TOKENS_PER_BATCH = 8192
 

@@ -66,22 +66,38 @@ class PooledEncoder(PreTrainedModel):
             input_ids: (batch, tokens).
             attention_mask: (batch, tokens), 1 where there is a token.
             token_type_ids: (batch, tokens), as the encoder wants them.
-            label_set: (batch, label_set_size), the label set to verify as zeros and ones.
-            labels: (batch, num_labels) for multi-label, (batch,) of class indices for the Verifier.
+            label_set: The label sets to verify, as zeros and ones; see ``head``.
+            labels: (batch, num_labels) for multi-label, (batch,) or (batch, k) of class indices for the Verifier.
         """
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
-        states = self.encoder(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)[0]
-        hidden = nn.functional.gelu(self.hidden(self._features(states, input_ids, attention_mask)))
+        logits = self.head(self.features(input_ids, attention_mask, token_type_ids), label_set)
+        return SequenceClassifierOutput(loss=None if labels is None else self.loss(logits, labels), logits=logits)
+
+    def head(self, features: Tensor, label_set: Tensor | None = None) -> Tensor:
+        """Logits from pooled features.
+
+        Args:
+            features: (batch, features) as ``features`` gives them.
+            label_set: (batch, label_set_size), or (batch, k, label_set_size) to verify k sets of each question.
+
+        Returns:
+            (batch, num_labels), or (batch, k, num_labels).
+        """
+        hidden = nn.functional.gelu(self.hidden(features))
         if self.label_set is not None:
             if label_set is None:
                 raise ValueError("this model verifies label sets: give label_set")
             said = torch.tanh(self.label_set(label_set.to(hidden.dtype)))
+            if said.dim() > hidden.dim():
+                hidden = hidden.unsqueeze(1).expand_as(said)
             hidden = torch.cat([hidden, said, hidden * said], dim=-1)
-        logits = self.classifier(hidden)
-        return SequenceClassifierOutput(loss=None if labels is None else self._loss(logits, labels), logits=logits)
+        logits: Tensor = self.classifier(hidden)
+        return logits
 
-    def _features(self, states: Tensor, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    def features(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        """The pooled segments and their comparisons, (batch, 8 * width of the encoder)."""
+        states = self.encoder(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)[0]
         is_separator = input_ids == self.config.separator_id
         segment = torch.cumsum(is_separator, dim=1) - is_separator.long()
         content = attention_mask.bool() & ~is_separator
@@ -92,7 +108,11 @@ class PooledEncoder(PreTrainedModel):
         highest = torch.where(masks[0].any(1), highest, torch.zeros_like(highest))
         return torch.cat([q, highest, a, p, q * p, (q - p).abs(), q * a, (q - a).abs()], dim=-1)
 
-    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss of a batch: weighted binary cross-entropy for the identifier, cross-entropy for the Verifier.
+
+        Label sets that only fill up a batch have the label -100 and count nothing.
+        """
         if self.config.problem_type == "multi_label_classification":
             weight = self.config.positive_weight
             return nn.functional.binary_cross_entropy_with_logits(
@@ -100,7 +120,7 @@ class PooledEncoder(PreTrainedModel):
                 labels.float(),
                 pos_weight=None if weight is None else torch.tensor(weight, device=logits.device),
             )
-        return nn.functional.cross_entropy(logits.float(), labels)
+        return nn.functional.cross_entropy(logits.float().flatten(0, -2), labels.flatten())
 
 
 def register() -> None:

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from erreval.diagnosis.backbone import Task, build_classifier
+from erreval.diagnosis.batches import pad
 from erreval.diagnosis.encoding import Encoded, encode
+from erreval.diagnosis.head import warm_up_head
 from erreval.records import Question
 from erreval.settings import EncoderSettings, TrainingSettings
 from erreval.taxonomy import ALL_TYPES, ErrorType
 
-PAD_TO = 16
-"""Lengths are padded to a multiple of this: shapes that vary freely make CPU kernels recompile."""
-
 
 @dataclass(frozen=True)
 class Example:
-    """A question with a label set, and for the Verifier whether that set is right."""
+    """A question with the label sets to learn from it.
+
+    For the Error Identifier that is its one right set. For the Verifier it is the right one and perturbed ones:
+    the question is read once, however many sets are verified.
+    """
 
     question: Question
-    labels: frozenset[ErrorType]
-    right: bool = True
+    label_sets: tuple[frozenset[ErrorType], ...]
+    right: tuple[bool, ...] = (True,)
 
 
 def multi_hot(label_sets: Sequence[frozenset[ErrorType]]) -> np.ndarray:
@@ -80,18 +84,26 @@ def verifier_examples(
     negatives: int,
     rng: np.random.Generator,
 ) -> list[Example]:
-    """Right label sets and perturbed ones for the Verifier: 1 + ``negatives`` examples a question."""
-    frequency = multi_hot(label_sets).mean(axis=0)
+    """Right label sets and perturbed ones for the Verifier.
+
+    Returns:
+        One example a question, with its right set and up to ``negatives`` different wrong ones.
+    """
+    frequency = list(multi_hot(label_sets).mean(axis=0))
     examples = []
     for question, labels in zip(questions, label_sets, strict=True):
-        examples.append(Example(question, labels, right=True))
-        seen = {labels}
+        tried = [labels]
         for _ in range(negatives):
-            wrong = perturbed(labels, rng, list(frequency))
-            if wrong not in seen:
-                seen.add(wrong)
-                examples.append(Example(question, wrong, right=False))
+            wrong = perturbed(labels, rng, frequency)
+            if wrong not in tried:
+                tried.append(wrong)
+        examples.append(Example(question, tuple(tried), (True, *[False] * (len(tried) - 1))))
     return examples
+
+
+def one_by_one(examples: Sequence[Example]) -> list[tuple[Question, frozenset[ErrorType], bool]]:
+    """Every (question, label set, whether it is right) of the examples."""
+    return [(e.question, s, r) for e in examples for s, r in zip(e.label_sets, e.right, strict=True)]
 
 
 def fine_tune(
@@ -122,33 +134,20 @@ def fine_tune(
         report: Gets one line of progress at a time.
     """
     import torch
-    from transformers import AutoTokenizer, Trainer, TrainingArguments, set_seed
+    from transformers import AutoTokenizer, PrinterCallback, Trainer, TrainingArguments, set_seed
 
     set_seed(seed)
     tokenizer = AutoTokenizer.from_pretrained(start)
-    model = build_classifier(start, task, encoder.head, encoder.frozen_layers)
-    reads_labels_as_text = task == "verifier" and not getattr(model.config, "label_set_size", 0)
-    if task == "identifier" and hasattr(model.config, "positive_weight"):
-        model.config.positive_weight = positive_weights([e.labels for e in examples])
+    model, is_new = build_classifier(start, task, encoder.head, encoder.frozen_layers)
     model.config.erreval_max_tokens = encoder.max_tokens
     model.config.erreval_threshold = training.threshold
     model.accepts_loss_kwargs = False  # Trainer would scale the loss by processes and accumulation steps
-    encoded = encode(
-        tokenizer,
-        [e.question for e in examples],
-        encoder.max_tokens,
-        [e.labels for e in examples] if reads_labels_as_text else None,
-    )
-    hot = multi_hot([e.labels for e in examples])
-    rows = [
-        {
-            "encoded": item,
-            "label_set": hot[i] if task == "verifier" and not reads_labels_as_text else None,
-            "labels": hot[i] if task == "identifier" else int(examples[i].right),
-            "length": len(item.input_ids),
-        }
-        for i, item in enumerate(encoded)
-    ]
+    if task == "identifier" and hasattr(model.config, "positive_weight"):
+        model.config.positive_weight = positive_weights([e.label_sets[0] for e in examples])
+    rows = training_rows(task, model, tokenizer, examples, encoder.max_tokens)
+    collator = partial(collate, pad_id=tokenizer.pad_token_id or 0)
+    if is_new and hasattr(model, "head"):
+        warm_up_head(model, rows, collator, seed=seed, report=report)
     on_gpu = torch.cuda.is_available() or torch.backends.mps.is_available()
     if not on_gpu:
         _without_attention_dropout(model)
@@ -161,7 +160,6 @@ def fine_tune(
         warmup_steps=training.warmup_share,
         lr_scheduler_type="linear",
         train_sampling_strategy="group_by_length",
-        length_column_name="length",
         remove_unused_columns=False,
         save_strategy="no",
         logging_strategy="steps",
@@ -176,42 +174,60 @@ def fine_tune(
         model=model,
         args=arguments,
         train_dataset=rows,
-        data_collator=lambda batch: collate(batch, tokenizer.pad_token_id or 0),
+        data_collator=collator,
         processing_class=tokenizer,
         callbacks=[_progress(report)],
     )
+    trainer.remove_callback(PrinterCallback)
     trainer.train()
     if trainer.is_world_process_zero():
         model.save_pretrained(output)
         tokenizer.save_pretrained(output)
 
 
+def training_rows(
+    task: Task, model: Any, tokenizer: Any, examples: Sequence[Example], max_tokens: int
+) -> list[dict[str, Any]]:
+    """Examples as rows for ``collate``.
+
+    A model with an input of its own for label sets reads each question once; any other reads the labels as text
+    before the question, one row a label set.
+    """
+    if task == "identifier":
+        encoded = encode(tokenizer, [e.question for e in examples], max_tokens)
+        hot = multi_hot([e.label_sets[0] for e in examples])
+        return [_row(item, None, hot[i]) for i, item in enumerate(encoded)]
+    if getattr(model.config, "label_set_size", 0):
+        encoded = encode(tokenizer, [e.question for e in examples], max_tokens)
+        return [
+            _row(item, multi_hot(e.label_sets), np.array(e.right, dtype=np.int64))
+            for item, e in zip(encoded, examples, strict=True)
+        ]
+    apart = one_by_one(examples)
+    encoded = encode(tokenizer, [q for q, _, _ in apart], max_tokens, [labels for _, labels, _ in apart])
+    return [_row(item, None, int(right)) for item, (_, _, right) in zip(encoded, apart, strict=True)]
+
+
+def _row(item: Encoded, label_set: np.ndarray | None, labels: Any) -> dict[str, Any]:
+    # Trainer groups examples of like length by the length of input_ids.
+    return {"encoded": item, "input_ids": item.input_ids, "label_set": label_set, "labels": labels}
+
+
 def collate(batch: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Any]:
-    """Rows of ``fine_tune`` as one padded batch of tensors."""
+    """Rows of ``training_rows`` as one padded batch of tensors; missing label sets are filled up with label -100."""
     import torch
 
     tensors = pad([row["encoded"] for row in batch], pad_id)
-    if batch[0]["label_set"] is not None:
-        tensors["label_set"] = torch.tensor(np.stack([row["label_set"] for row in batch]))
-    tensors["labels"] = torch.tensor(np.array([row["labels"] for row in batch]))
-    return tensors
-
-
-def pad(encoded: Sequence[Encoded], pad_id: int) -> dict[str, Any]:
-    """Encoded examples as a batch, padded to the longest, rounded up to a multiple of ``PAD_TO``."""
-    import torch
-
-    longest = max(len(item.input_ids) for item in encoded)
-    width = -(-longest // PAD_TO) * PAD_TO
-    ids = torch.full((len(encoded), width), pad_id, dtype=torch.long)
-    types = torch.zeros((len(encoded), width), dtype=torch.long)
-    mask = torch.zeros((len(encoded), width), dtype=torch.long)
-    for i, item in enumerate(encoded):
-        n = len(item.input_ids)
-        ids[i, :n] = torch.tensor(item.input_ids)
-        types[i, :n] = torch.tensor(item.token_type_ids)
-        mask[i, :n] = 1
-    return {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
+    if batch[0]["label_set"] is None:
+        tensors["labels"] = torch.tensor(np.array([row["labels"] for row in batch]))
+        return tensors
+    k = max(len(row["labels"]) for row in batch)
+    sets = np.zeros((len(batch), k, batch[0]["label_set"].shape[1]), dtype=np.float32)
+    labels = np.full((len(batch), k), -100, dtype=np.int64)
+    for i, row in enumerate(batch):
+        sets[i, : len(row["labels"])] = row["label_set"]
+        labels[i, : len(row["labels"])] = row["labels"]
+    return {**tensors, "label_set": torch.tensor(sets), "labels": torch.tensor(labels)}
 
 
 def _without_attention_dropout(model: Any) -> None:
