@@ -39,6 +39,12 @@ FLOW_RUN_VARIABLE = "ERREVAL_FLOW_RUN_ID"
 PARENT = "mlflow.parentRunId"
 NOTE = "mlflow.note.content"
 
+_SWITCHES = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
 _FLOW_RUNS_KEPT = 50
 _SERVER_TIMEOUT_S = 10
 _INPUTS = {"identifier": ("answer", "passage"), "verifier": ("labels", "answer", "passage")}
@@ -271,10 +277,9 @@ class Store:
 
 
 def _mlflow() -> Any:
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    for noisy in ("alembic", "mlflow.store.db.utils"):
+    for name, value in _SWITCHES.items():
+        os.environ.setdefault(name, value)
+    for noisy in ("alembic", "mlflow.store.db.utils", "mlflow.store.model_registry.abstract_store"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     import mlflow
 
