@@ -43,7 +43,12 @@ class Rule:
 
 
 def run_gate(
-    frame: pd.DataFrame, rules: Sequence[Rule], *, name: str, counts: Mapping[str, Any] | None = None
+    frame: pd.DataFrame,
+    rules: Sequence[Rule],
+    *,
+    name: str,
+    counts: Mapping[str, Any] | None = None,
+    show: Sequence[str] = (),
 ) -> GateReport:
     """Validate a frame with Great Expectations.
 
@@ -52,9 +57,10 @@ def run_gate(
         rules: Row-level rules, each with expectations made by ``great_expectations``.
         name: Of the report.
         counts: Figures to keep in the report.
+        show: Columns to show beside the offending cell of each failing row.
     """
-    gx = _great_expectations()
-    context = gx.get_context(mode="ephemeral")
+    gx = load_great_expectations()
+    context = gx.get_context(mode="ephemeral", project_config=_in_memory())
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
     numbered = frame.reset_index(drop=True).astype(object)
     numbered = numbered.where(numbered.notna(), None)
@@ -70,23 +76,32 @@ def run_gate(
         for expectation in rule.expectations:
             expectation.meta = {"rule": position}
             suite.add_expectation(expectation)
-    wanted = {"result_format": "COMPLETE", "unexpected_index_column_names": [_ROW]}
+    wanted = {"result_format": "COMPLETE", "unexpected_index_column_names": [_ROW, *show]}
     outcome = batch.validate(suite, result_format=wanted) if len(suite.expectations) else None
     results: dict[int, list[Any]] = {}
     for result in outcome.results if outcome is not None else ():
         results.setdefault(result.expectation_config.meta["rule"], []).append(result)
-    checks = tuple(_check(rule, results.get(i, []), len(numbered)) for i, rule in enumerate(rules))
+    checks = tuple(_check(rule, results.get(i, []), len(numbered), show) for i, rule in enumerate(rules))
     return GateReport(name, len(numbered), checks, counts or {})
 
 
-def _great_expectations() -> Any:
+def _in_memory() -> Any:
+    """A GX project that leaves nothing on the disk; its default makes a temporary folder for each context."""
+    from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
+
+    return DataContextConfig(store_backend_defaults=InMemoryStoreBackendDefaults())
+
+
+def load_great_expectations() -> Any:
+    """The library, imported on first use and with its analytics off; ``.expectations`` are there."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
     import great_expectations as gx
+    import great_expectations.expectations
 
     return gx
 
 
-def _check(rule: Rule, results: Sequence[Any], n_rows: int) -> Check:
+def _check(rule: Rule, results: Sequence[Any], n_rows: int, show: Sequence[str]) -> Check:
     failures: dict[tuple[int, str], Failure] = {}
     notes = [rule.note] if rule.note else []
     for result in results:
@@ -98,7 +113,7 @@ def _check(rule: Rule, results: Sequence[Any], n_rows: int) -> Check:
             continue
         for cells in indexes:
             row = int(cells[_ROW])
-            names = [name for name in cells if name != _ROW]
+            names = [*(name for name in show if name in cells), *(name for name in cells if name not in {_ROW, *show})]
             value = " | ".join(shorten(cells[name]) for name in names)
             failures.setdefault((row, ", ".join(names)), Failure(row, ", ".join(names), value))
     ordered = [failures[key] for key in sorted(failures)]
@@ -139,8 +154,7 @@ def _exceptions(info: Any) -> list[Mapping[str, Any]]:
 
 def has_columns(columns: Collection[str]) -> Rule:
     """The rule that a table has certain columns; others may stand beside them."""
-    _great_expectations()
-    import great_expectations.expectations as gxe
+    gxe = load_great_expectations().expectations
 
     expectation = gxe.ExpectTableColumnsToMatchSet(column_set=sorted(columns), exact_match=False)
     return Rule("columns", f"the table has the columns {', '.join(columns)}", [expectation])
@@ -148,8 +162,7 @@ def has_columns(columns: Collection[str]) -> Rule:
 
 def not_blank(column: str) -> Rule:
     """The rule that a column has text in every row."""
-    _great_expectations()
-    import great_expectations.expectations as gxe
+    gxe = load_great_expectations().expectations
 
     return Rule(
         f"{column} not blank",
@@ -184,8 +197,7 @@ def check_training_set(
     Returns:
         The report; call ``require()`` to stop the run if it was not passed.
     """
-    _great_expectations()
-    import great_expectations.expectations as gxe
+    gxe = load_great_expectations().expectations
 
     from erreval.data.expectations import ExpectColumnValuesToBeKnownLabels, ExpectNoErrorToStandAlone
 
@@ -244,8 +256,7 @@ def _content_ids(frame: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _contamination(frame: pd.DataFrame, protected: pd.DataFrame | None, n: int, share: float) -> Rule:
-    import great_expectations.expectations as gxe
-
+    gxe = load_great_expectations().expectations
     statement = f"no passage equals, holds or lies inside a benchmark passage ({n}-gram share below {share:g})"
     if protected is None:
         return Rule("contamination", statement, [], note="not checked: no benchmark passages were given")
@@ -273,8 +284,7 @@ def check_benchmark(benchmark: Benchmark) -> GateReport:
     Raises:
         GateError: The benchmark has no questions.
     """
-    _great_expectations()
-    import great_expectations.expectations as gxe
+    gxe = load_great_expectations().expectations
 
     if benchmark.questions.empty:
         raise GateError(f"benchmark {benchmark.name!r} has no questions")

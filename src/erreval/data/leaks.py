@@ -1,0 +1,147 @@
+"""Does a field give the human score away by something that is not its content?
+
+A judge that is shown the answer of SQuAD-1k need not read it: it is empty exactly where the question is unanswerable.
+What is tested: whether a field is there, how long it is, whether it equals another field, where the row stands, and
+which source it is from. The question's own text may of course predict its score and is not tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from erreval.data.gates import GateReport, Rule, load_great_expectations, run_gate
+from erreval.data.readers.frames import Benchmark
+
+LEAK_COLUMNS = ("dimension", "field", "feature", "statistic", "strength", "n")
+THRESHOLD = 0.9
+MINIMUM = 10
+"""The fewest low and high scores for which an AUROC is taken."""
+
+_FIELDS = ("passage", "answer", "reference")
+_TEXTS = (*_FIELDS, "question")
+
+Floats = NDArray[np.float64]
+
+
+def measure_leaks(benchmark: Benchmark, *, masked: Collection[str] = ()) -> pd.DataFrame:
+    """How strongly each such feature goes with the mean human score of each dimension.
+
+    Args:
+        benchmark: With published mean scores.
+        masked: Fields that no judge will be shown.
+
+    Returns:
+        ``LEAK_COLUMNS``, strongest first. The strength is the larger of ``|r|`` and ``|2 AUROC - 1|``, the latter for
+        scores above the middle of the scale against the others; features that never vary are left out.
+    """
+    questions = benchmark.questions.reset_index(drop=True)
+    wide = benchmark.wide_scores()
+    features = list(_features(questions, masked))
+    rows = []
+    for dimension, (low, high) in benchmark.scales.items():
+        if dimension not in wide:
+            continue
+        scores = wide[dimension].to_numpy(dtype=np.float64)
+        known = ~np.isnan(scores)
+        y = scores[known]
+        above = y > (low + high) / 2
+        for field, feature, values in features:
+            statistic, strength = _strength(values[known], y, above)
+            if strength is not None:
+                rows.append((dimension, field, feature, statistic, round(strength, 4), len(y)))
+        if "source" not in masked:
+            strength = _group_strength(questions["source"].to_numpy()[known], y)
+            if strength is not None:
+                rows.append((dimension, "source", "source", "r", round(strength, 4), len(y)))
+    frame = pd.DataFrame(rows, columns=list(LEAK_COLUMNS))
+    return frame.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
+
+
+def _features(questions: pd.DataFrame, masked: Collection[str]) -> Iterator[tuple[str, str, Floats]]:
+    """Field, name and value a row of everything that is tested, but for the source."""
+    texts = {name: [cell if isinstance(cell, str) else "" for cell in questions[name]] for name in _TEXTS}
+    tested: list[tuple[str, str, list[float]]] = []
+    for name in _FIELDS:
+        if name not in masked:
+            tested.append((name, f"{name} present", [float(bool(text)) for text in texts[name]]))
+            tested.append((name, f"{name} length", [float(len(text)) for text in texts[name]]))
+    for one, other in combinations(_TEXTS, 2):
+        if one not in masked and other not in masked:
+            pairs = zip(texts[one], texts[other], strict=True)
+            equal = [float(bool(a.strip()) and a.strip().casefold() == b.strip().casefold()) for a, b in pairs]
+            tested.append((one, f"{one} equals {other}", equal))
+    tested.append(("position", "position", [float(i) for i in range(len(questions))]))
+    for field, feature, values in tested:
+        yield field, feature, np.array(values, dtype=np.float64)
+
+
+def _strength(x: Floats, y: Floats, above: NDArray[np.bool_]) -> tuple[str, float | None]:
+    if len(y) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return "r", None
+    r = abs(float(np.corrcoef(x, y)[0, 1]))
+    if min(above.sum(), (~above).sum()) < MINIMUM:
+        return "r", r
+    from sklearn.metrics import roc_auc_score
+
+    separation = abs(2 * float(roc_auc_score(above, x)) - 1)
+    return ("2 AUROC - 1", separation) if separation > r else ("r", r)
+
+
+def _group_strength(groups: NDArray[np.object_], y: Floats) -> float | None:
+    """Correlation of the scores with the mean of the *other* rows of the same source, so small groups prove nothing."""
+    frame = pd.DataFrame({"group": groups, "y": y})
+    size = frame.groupby("group")["y"].transform("size")
+    total = frame.groupby("group")["y"].transform("sum")
+    kept = size > 1
+    others = ((total - frame["y"]) / (size - 1))[kept]
+    own = frame["y"][kept]
+    if frame["group"].nunique() < 2 or len(own) < 2 or np.ptp(own) == 0 or np.ptp(others) == 0:
+        return None
+    return max(0.0, float(np.corrcoef(others, own)[0, 1]))
+
+
+def check_leaks(benchmark: Benchmark, *, threshold: float = THRESHOLD, masked: Collection[str] = ()) -> GateReport:
+    """The gate before a judge sees a benchmark: stops it where a field gives the score away.
+
+    Args:
+        benchmark: With published mean scores.
+        threshold: The strength above which a feature all but decides the score.
+        masked: Fields that no judge will be shown.
+    """
+    gxe = load_great_expectations().expectations
+    measured = measure_leaks(benchmark, masked=masked)
+    leaking = list(dict.fromkeys(measured.loc[measured["strength"] > threshold, "field"]))
+    note = ""
+    if leaking:
+        note = f"a judge could score without reading: hide it with {' '.join(f'--mask {f}' for f in leaking)}"
+    elif masked:
+        note = f"masked: {', '.join(sorted(masked))}"
+    rule = Rule(
+        "leak",
+        f"nothing about a field but its content decides the human score (strength at most {threshold:g})",
+        [gxe.ExpectColumnValuesToBeBetween(column="strength", max_value=threshold)],
+        note=note,
+    )
+    name = f"{benchmark.name} leaks"
+    return run_gate(measured, [rule], name=name, show=("feature", "dimension", "statistic"))
+
+
+def mask(questions: pd.DataFrame, fields: Collection[str]) -> pd.DataFrame:
+    """Hide fields from whoever sees the questions. Ids stay those of the unmasked texts.
+
+    Raises:
+        ValueError: A field cannot be hidden.
+    """
+    unknown = [name for name in fields if name not in (*_FIELDS, "source")]
+    if unknown:
+        raise ValueError(f"cannot mask {unknown[0]!r}; choose from {', '.join((*_FIELDS, 'source'))}")
+    hidden = {name: "" if name in {"passage", "source"} else None for name in fields}
+    masked = questions.copy()
+    for name, value in hidden.items():
+        masked[name] = pd.Series([value] * len(masked), index=masked.index, dtype=object)
+    return masked

@@ -1,0 +1,97 @@
+"""Fields that give the score away, other than by their content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from erreval.data.leaks import check_leaks, mask, measure_leaks
+from erreval.data.readers import READERS, Benchmark
+from erreval.data.readers.frames import long_scores, question_frame
+from erreval.data.tables import write_table
+from erreval.errors import GateError
+
+
+def benchmark(n: int, answers: list, scores: list, sources: list | None = None) -> Benchmark:
+    questions = question_frame(
+        path=Path("t"),
+        passages=[f"passage {i % 7}" for i in range(n)],
+        answers=answers,
+        questions=[f"question {i}?" for i in range(n)],
+        sources=sources or ["s"] * n,
+    )
+    scales = {"answerability": (0.0, 1.0)}
+    frame = pd.DataFrame({"answerability": scores})
+    return Benchmark("made", questions, long_scores(Path("t"), frame, questions, scales, "mean"), scales)
+
+
+def strength(b: Benchmark, feature: str, **kwargs) -> float:
+    found = measure_leaks(b, **kwargs)
+    return float(found.loc[found["feature"] == feature, "strength"].max())
+
+
+def test_an_answer_that_is_empty_where_the_question_is_unanswerable(tmp_path: Path) -> None:
+    n = 60
+    possible = np.random.default_rng(0).random(n) < 0.4
+    write_table(
+        pd.DataFrame(
+            {
+                "question": [f"q {i}?" for i in range(n)],
+                "passage": [f"p {i % 5}" for i in range(n)],
+                "answer": ["an answer" if p else None for p in possible],
+                "is_impossible": ~possible,
+                "answerability": possible.astype(int),
+            },
+            dtype=object,
+        ),
+        tmp_path / "squad-1k.xlsx",
+    )
+    squad = READERS["squad-1k"](tmp_path)
+    assert strength(squad, "answer present") == 1.0
+    report = check_leaks(squad)
+    assert not report.passed
+    with pytest.raises(GateError, match=r"answer present \| answerability.*--mask answer"):
+        report.require()
+    assert check_leaks(squad, masked=["answer"]).require().checks[0].note == "masked: answer"
+
+
+def test_position_source_and_equality() -> None:
+    n = 40
+    scores = [0] * 20 + [1] * 20
+    sorted_rows = benchmark(n, ["a"] * n, scores)
+    assert strength(sorted_rows, "position") == 1.0
+    mixed = [i % 2 for i in range(n)]
+    by_source = benchmark(n, ["a"] * n, mixed, [f"s{i % 2}" for i in range(n)])
+    assert strength(by_source, "source") == pytest.approx(1.0)
+    copied = benchmark(n, [f"question {i}?" if i % 2 else "other" for i in range(n)], mixed)
+    assert strength(copied, "answer equals question") == 1.0
+    assert not check_leaks(copied).passed
+
+
+def test_nothing_is_found_in_noise_or_in_constant_scores() -> None:
+    rng = np.random.default_rng(1)
+    n = 200
+    noise = benchmark(n, ["a" * int(k) for k in rng.integers(1, 30, n)], rng.integers(0, 2, n).tolist())
+    assert measure_leaks(noise)["strength"].max() < 0.3
+    assert check_leaks(noise).passed
+    assert check_leaks(benchmark(5, ["a"] * 5, [1] * 5)).passed
+    one_row_a_source = benchmark(n, ["a"] * n, [i % 2 for i in range(n)], [f"s{i}" for i in range(n)])
+    assert "source" not in set(measure_leaks(one_row_a_source)["feature"])
+
+
+def test_masking_keeps_ids() -> None:
+    questions = benchmark(3, ["a", "b", "c"], [0, 1, 1]).questions
+    hidden = mask(questions, ["answer", "passage"])
+    assert hidden["answer"].tolist() == [None] * 3
+    assert hidden["passage"].tolist() == [""] * 3
+    assert hidden["question_id"].equals(questions["question_id"])
+    with pytest.raises(ValueError, match="cannot mask 'question'"):
+        mask(questions, ["question"])
+
+
+def test_no_field_of_the_public_benchmarks_leaks(laid: dict[str, Path]) -> None:
+    for name in ("qgeval", "paperrq"):
+        assert check_leaks(READERS[name](laid[name])).passed
