@@ -16,6 +16,9 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).resolve().parent.parent
 _FOLDERS = {"erreval": ROOT / "src" / "erreval", "pipelines": ROOT / "pipelines"}
 
+_NAMED_BY_PATH = {"publish_refinement": "erreval.served_model"}
+"""Modules that a stage hands on as a file, which no import shows."""
+
 
 def module_files(stages: list[str]) -> dict[str, list[str]]:
     """For each stage, the files of ``pipelines.<stage>`` and of every project module it imports, sorted."""
@@ -24,6 +27,8 @@ def module_files(stages: list[str]) -> dict[str, list[str]]:
     for stage in stages:
         module = f"pipelines.{stage}"
         modules = {module, *graph.find_upstream_modules(module)}
+        if stage in _NAMED_BY_PATH:
+            modules.add(_NAMED_BY_PATH[stage])
         for name in tuple(modules):
             parts = name.split(".")
             modules |= {".".join(parts[:k]) for k in range(1, len(parts))}

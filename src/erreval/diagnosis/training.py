@@ -169,6 +169,7 @@ def fine_tune(
         seed=seed,
         data_seed=seed,
         dataloader_num_workers=0,
+        dataloader_pin_memory=on_gpu,
     )
     trainer = Trainer(
         model=model,
