@@ -39,4 +39,4 @@ def __getattr__(name: str) -> Any:
 
 @when_imported("transformers.models.auto.modeling_auto")
 def _register_with_auto_classes(_module: object) -> None:
-    import_module("erreval.diagnosis.pooled").register()
+    import_module("erreval.diagnosis.pooled")

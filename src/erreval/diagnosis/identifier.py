@@ -26,9 +26,8 @@ def load_classifier(folder: Path | str) -> tuple[Any, Any]:
     """
     import transformers
 
-    import erreval.diagnosis.pooled as pooled
+    import erreval.diagnosis.pooled  # noqa: F401 - registers our head with the Auto classes
 
-    pooled.register()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, use_safetensors=True)

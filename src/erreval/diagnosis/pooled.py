@@ -123,7 +123,6 @@ class PooledEncoder(PreTrainedModel):
         return nn.functional.cross_entropy(logits.float().flatten(0, -2), labels.flatten())
 
 
-def register() -> None:
-    """Make ``AutoModelForSequenceClassification.from_pretrained`` know the pooled encoder."""
-    AutoConfig.register(PooledEncoderConfig.model_type, PooledEncoderConfig, exist_ok=True)
-    AutoModelForSequenceClassification.register(PooledEncoderConfig, PooledEncoder, exist_ok=True)
+# Importing this module is what makes AutoModelForSequenceClassification know the pooled encoder.
+AutoConfig.register(PooledEncoderConfig.model_type, PooledEncoderConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(PooledEncoderConfig, PooledEncoder, exist_ok=True)
