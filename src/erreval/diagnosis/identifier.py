@@ -24,6 +24,10 @@ def load_classifier(folder: Path | str) -> tuple[Any, Any]:
     Raises:
         ErrevalError: There is no model in the folder.
     """
+    if not (Path(folder) / "config.json").is_file():
+        raise ErrevalError(
+            f"{folder}: there is no model in this folder; name one that training has written, or 'detectors'"
+        )
     import transformers
 
     import erreval.diagnosis.pooled  # noqa: F401 - registers our head with the Auto classes
@@ -107,8 +111,10 @@ def check_not_collapsed(outputs: np.ndarray, what: str) -> None:
 
     Raises:
         CollapsedModelError: No class's probability varies by more than .01 (standard deviation), or every question
-            gets the same decision in every class.
+            gets the same decision in every class, or an output is no number.
     """
+    if not bool(np.isfinite(outputs).all()):
+        raise CollapsedModelError(f"{what} has collapsed: it gives no numbers; lower the learning rate")
     spread = outputs.std(axis=0)
     if len(outputs) > 1 and float(spread.max()) < 0.01:
         raise CollapsedModelError(

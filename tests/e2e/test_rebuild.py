@@ -1,0 +1,130 @@
+"""`dvc repro` alone builds everything, does nothing the second time, and gives the same bytes from scratch."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from erreval.errors import GateError
+from erreval.settings import apply_changes, apply_profile
+from servers import clean_environment, copy_project
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
+SMALL = {
+    "injection.train_size": 150,
+    "injection.pool_size": 60,
+    "injection.heldout_size": 60,
+    "encoder.max_tokens": 64,
+    "encoder.frozen_layers": 5,
+    "queue.size": 10,
+}
+
+
+def repro(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = clean_environment(project)
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    return subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def new_project(folder: Path) -> Path:
+    project = copy_project(folder)
+    apply_profile(project / "params.yaml", "sample")
+    apply_changes(project / "params.yaml", SMALL)
+    return project
+
+
+def digests(project: Path) -> dict[str, str]:
+    """Every table and result, and the weights, by path."""
+    places = [*(project / "data" / "work").rglob("*"), *(project / "results").rglob("*.json")]
+    return {
+        str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(places)
+        if path.is_file() and "published" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    project = new_project(tmp_path_factory.mktemp("first") / "project")
+    done = repro(project, "repro")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return project
+
+
+def test_results_are_there_with_their_floors(built):
+    identifier = json.loads((built / "results/sample/identifier.json").read_text())
+    assert list(identifier["rounds"]) == ["r0", "r1"]
+    for found in identifier["rounds"].values():
+        assert set(found) == {"dev", "test", "injected"}
+        assert found["dev"]["floor"]["micro_f1"] is not None
+    verifier = json.loads((built / "results/sample/verifier.json").read_text())
+    assert {"accuracy", "precision", "recall", "f1", "floor"} <= set(verifier["rounds"]["r1"]["dev"]["perturbed"])
+    evaluation = json.loads((built / "results/sample/evaluate.json").read_text())
+    assert evaluation["scored"] is False
+    assert evaluation["rows"] == 198
+
+
+def test_labels_of_the_simulated_annotator_say_so(built):
+    import pandas as pd
+
+    extended = pd.read_parquet(built / "data/work/sample/sets/r1/train.parquet")
+    queued = json.loads((built / "data/work/sample/queue/r0/summary.json").read_text())["queued"]
+    assert (extended["origin"] == "simulated").sum() == queued
+    assert set(extended["origin"]) <= {"injected", "untouched", "auto", "simulated"}
+
+
+def test_a_second_repro_runs_no_stage(built):
+    done = repro(built, "repro")
+    assert done.returncode == 0
+    assert "Running stage" not in done.stdout
+    assert "Data and pipelines are up to date" in done.stdout
+
+
+def test_a_rebuild_from_scratch_gives_the_same_bytes(built, tmp_path):
+    again = new_project(tmp_path / "project")
+    done = repro(again, "repro", "evaluate")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert digests(again) == digests(built)
+
+
+def test_dvc_shows_parameters_metrics_and_the_graph(built):
+    shown = repro(built, "metrics", "show", "--json")
+    assert "micro_f1" in shown.stdout
+    assert "train_identifier@r0" in repro(built, "dag").stdout
+    assert repro(built, "params", "diff", "--all").returncode == 0
+
+
+def test_a_contaminated_training_set_stops_the_run(built, tmp_path):
+    import pandas as pd
+
+    from pipelines.gates import check
+
+    frame = pd.read_parquet(built / "data/work/sample/sets/r0/train.parquet")
+    protected = frame[["passage_id", "passage"]].head(1).assign(benchmark="qgeval")
+    with pytest.raises(GateError, match="passage"):
+        check(frame, protected, "prepare", tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_collapsed_model_fails_its_stage(built, tmp_path):
+    """A learning rate of nothing and no examples to speak of: the Verifier cannot tell right from wrong."""
+    project = tmp_path / "project"
+    shutil.copytree(built, project, symlinks=True)
+    model = project / "data/work/sample/models/verifier/r0"
+    apply_changes(project / "params.yaml", {"verifier.learning_rate": 0.9})
+    done = repro(project, "repro", "-s", "train_verifier@r0")
+    assert done.returncode != 0
+    assert "has collapsed" in done.stderr + done.stdout
+    assert not model.exists()
