@@ -20,7 +20,24 @@ from erreval.records import Question, content_id, passage_id
 # everything but halves of surrogate pairs and NUL, which CSV cannot hold; U+FFFE and U+FFFF, which XLSX cannot
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufffe\uffff")
 CURIOUS = st.sampled_from(
-    ["None", "nan", "NaN", "null", "1984", "001", "1e5", "yes", "TRUE", "=1+1", "@x", "#N/A", "_x000D_", '"', "a\r\nb"]
+    [
+        "None",
+        "nan",
+        "NaN",
+        "null",
+        "1984",
+        "001",
+        "1e5",
+        "yes",
+        "TRUE",
+        "=1+1",
+        "@x",
+        "#N/A",
+        "_x000D_",
+        '"',
+        "a\r\nb",
+        "\n",
+    ]
 )
 TEXT = st.one_of(CURIOUS, st.text(CHARACTERS, min_size=1, max_size=40))
 WRITTEN = TEXT.filter(lambda text: bool(text.strip()))

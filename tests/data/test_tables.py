@@ -28,6 +28,7 @@ TRICKY = [
     "a\nb\r\nc",
     'say "hi", he',
     "\tx ",
+    "\n\na ",
     "授時暦 &amp; é",
     "_x000D_",
 ]
@@ -52,6 +53,15 @@ def test_text_stays_what_it_is(tmp_path: Path, ending: str) -> None:
     questions, rest = read_questions(path)
     assert [q.question for q in questions] == TRICKY
     assert rest.shape == (len(TRICKY), 0)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("blank", [" ", "\n", "\t\n ", "\r\n"])
+def test_white_space_alone_is_kept_and_is_no_answer(tmp_path: Path, ending: str, blank: str) -> None:
+    path = tmp_path / f"t{ending}"
+    write_table(pd.DataFrame({"question": ["q"], "answer": [blank]}), path)
+    assert read_table(path)["answer"].tolist() == [blank]
+    assert read_questions(path).questions[0].answer is None
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

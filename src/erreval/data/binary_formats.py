@@ -22,7 +22,12 @@ _FIXED_TIME = b"2000-01-01T00:00:00Z"
 
 
 def escape(text: str) -> str:
-    """Write characters that XML cannot hold as ``_xHHHH_``, as spreadsheets do (ECMA-376, 22.9.2.19)."""
+    """Write characters that XML cannot hold as ``_xHHHH_``, as spreadsheets do (ECMA-376, 22.9.2.19).
+
+    White space alone is written so too: readers take it for layout of the XML.
+    """
+    if not text.strip(" \t\n\r"):
+        return "".join(f"_x{ord(character):04X}_" for character in text)
     return _NO_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
