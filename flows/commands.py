@@ -73,12 +73,13 @@ def run(profile: str) -> None:
     settings = _choose(root, profile)
     with _running_flows(root):
         from flows.evaluate import evaluate as evaluate_flow
+        from flows.parameters import EvaluateParameters, RefineParameters
         from flows.refine import refine as refine_flow
 
         click.echo(f"refine: rounds {', '.join(settings.rounds)}", err=True)
-        refine_flow()
+        refine_flow(RefineParameters())
         click.echo("evaluate", err=True)
-        evaluate_flow()
+        evaluate_flow(EvaluateParameters())
     _show(root, settings.profile, evaluated=True)
     click.echo(f"Took {(time.monotonic() - begun) / 60:.1f} minutes.")
 

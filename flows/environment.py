@@ -17,6 +17,7 @@ _PREFECT = {
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
     "PREFECT_RUNNER_POLL_FREQUENCY": "3",
     "PREFECT_CLI_PROMPT": "false",
+    "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",  # nothing is pickled here
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",  # a busy machine takes more than the usual 20
 }
 

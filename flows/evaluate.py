@@ -14,11 +14,9 @@ from flows.report import evaluation_page
 from flows.running import changed_stages, close_killed_run, current_run, link, run_stages, supervised
 from flows.workspace import workspace
 
-_AS_RECORDED = EvaluateParameters()
-
 
 @flow(name="evaluate", retries=0, persist_result=False)
-def evaluate(parameters: EvaluateParameters = _AS_RECORDED) -> dict[str, str]:
+def evaluate(parameters: EvaluateParameters) -> dict[str, str]:
     """Diagnose the benchmark with the champion of the refinement and correlate with people, beside the floor.
 
     Unless it is asked to, it never trains: where the refinement that params.yaml describes is not finished, it says

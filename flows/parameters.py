@@ -14,6 +14,13 @@ from erreval.settings import MAX_ROUNDS, Settings, apply_changes, apply_profile,
 AS_RECORDED: Final = "as recorded"
 
 
+def _plain(schema: dict[str, Any]) -> None:
+    """Show an optional number as an input that may stay empty, not as a choice between a number and nothing."""
+    (number,) = [kind for kind in schema.pop("anyOf") if kind.get("type") != "null"]
+    schema.update(number)
+    schema.pop("default", None)
+
+
 def _others() -> Any:
     return Field(
         default_factory=dict,
@@ -23,18 +30,10 @@ def _others() -> Any:
     )
 
 
-class _Parameters(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    others: dict[str, Any]
-
-    def changes(self) -> dict[str, Any]:
-        """What to write into params.yaml: dotted names to values."""
-        return dict(self.others)
-
-
-class RefineParameters(_Parameters):
+class RefineParameters(BaseModel):
     """Parameters of a refinement. What is left empty stays as params.yaml has it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     profile: Literal["as recorded", "offline", "sample", "paper"] = Field(
         default=AS_RECORDED,
@@ -43,22 +42,48 @@ class RefineParameters(_Parameters):
         "paper (models from the hub, a GPU), or the one that params.yaml records.",
     )
     rounds: int | None = Field(
-        default=None, ge=1, le=MAX_ROUNDS, title="Rounds", description="How many rounds, the first (r0) included."
+        default=None,
+        json_schema_extra=_plain,
+        ge=1,
+        le=MAX_ROUNDS,
+        title="Rounds",
+        description="How many rounds, the first (r0) included.",
     )
     seed: int | None = Field(
-        default=None, ge=0, lt=2**31, title="Seed", description="Start of every random draw of the run."
+        default=None,
+        json_schema_extra=_plain,
+        ge=0,
+        lt=2**31,
+        title="Seed",
+        description="Start of every random draw of the run.",
     )
     epochs: int | None = Field(
-        default=None, ge=1, le=100, title="Epochs", description="Epochs of both models in the first round."
+        default=None,
+        json_schema_extra=_plain,
+        ge=1,
+        le=100,
+        title="Epochs",
+        description="Epochs of both models in the first round.",
     )
     later_epochs: int | None = Field(
-        default=None, ge=1, le=100, title="Later epochs", description="Epochs of both models in the rounds after it."
+        default=None,
+        json_schema_extra=_plain,
+        ge=1,
+        le=100,
+        title="Later epochs",
+        description="Epochs of both models in the rounds after it.",
     )
     learning_rate: float | None = Field(
-        default=None, gt=0, lt=1, title="Learning rate", description="Of both models; 3e-4 suits the small encoder."
+        default=None,
+        json_schema_extra=_plain,
+        gt=0,
+        lt=1,
+        title="Learning rate",
+        description="Of both models; 3e-4 suits the small encoder.",
     )
     reliable_uncertainty: float | None = Field(
         default=None,
+        json_schema_extra=_plain,
         ge=0.5,
         le=1,
         title="Uncertainty, reliable",
@@ -66,6 +91,7 @@ class RefineParameters(_Parameters):
     )
     reliable_inconsistency: float | None = Field(
         default=None,
+        json_schema_extra=_plain,
         ge=0,
         le=1,
         title="Inconsistency, reliable",
@@ -73,6 +99,7 @@ class RefineParameters(_Parameters):
     )
     unreliable_uncertainty: float | None = Field(
         default=None,
+        json_schema_extra=_plain,
         ge=0.5,
         le=1,
         title="Uncertainty, unreliable",
@@ -80,16 +107,22 @@ class RefineParameters(_Parameters):
     )
     unreliable_inconsistency: float | None = Field(
         default=None,
+        json_schema_extra=_plain,
         ge=0,
         le=1,
         title="Inconsistency, unreliable",
         description="From this inconsistency on a sample goes to people.",
     )
     queue_size: int | None = Field(
-        default=None, ge=1, title="Queue size", description="At most this many questions go to people in a round."
+        default=None,
+        json_schema_extra=_plain,
+        ge=1,
+        title="Queue size",
+        description="At most this many questions go to people in a round.",
     )
     annotator_error_rate: float | None = Field(
         default=None,
+        json_schema_extra=_plain,
         ge=0,
         le=1,
         title="Annotator error rate",
@@ -115,11 +148,13 @@ class RefineParameters(_Parameters):
             "queue.size": self.queue_size,
             "annotator.error_rate": self.annotator_error_rate,
         }
-        return {name: value for name, value in named.items() if value is not None} | super().changes()
+        return {name: value for name, value in named.items() if value is not None} | self.others
 
 
-class EvaluateParameters(_Parameters):
+class EvaluateParameters(BaseModel):
     """Parameters of an evaluation. It judges the refinement that params.yaml describes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     benchmark: Literal["as recorded", "qgeval", "sample"] = Field(
         default=AS_RECORDED,
@@ -137,7 +172,7 @@ class EvaluateParameters(_Parameters):
     def changes(self) -> dict[str, Any]:
         """What to write into params.yaml: dotted names to values."""
         named = {} if self.benchmark == AS_RECORDED else {"data.benchmark": self.benchmark}
-        return named | super().changes()
+        return named | self.others
 
 
 def record(path: Path, parameters: RefineParameters | EvaluateParameters) -> Settings:

@@ -13,11 +13,9 @@ from flows.report import refinement_page
 from flows.running import close_killed_run, current_run, link, run_stages, supervised
 from flows.workspace import workspace
 
-_AS_RECORDED = RefineParameters()
-
 
 @flow(name="refine", retries=0, persist_result=False)
-def refine(parameters: RefineParameters = _AS_RECORDED) -> dict[str, str]:
+def refine(parameters: RefineParameters) -> dict[str, str]:
     """Train the Error Identifier and the Verifier in rounds; questions that they are unsure about go to people.
 
     What the form changes is written to params.yaml first; `dvc repro publish_refinement` rebuilds the same.

@@ -48,7 +48,7 @@ def test_evaluation(params: Path) -> None:
     assert evaluate_stages(load_settings(params)) == ("diagnose", "evaluate", "publish_evaluation")
 
 
-@pytest.mark.skipif(not (toy.REPOSITORY / "dvc.yaml").exists(), reason="dvc.yaml is not there yet")
+@pytest.mark.skipif(not (toy.REPOSITORY / ".dvc" / "config").exists(), reason="not a DVC repository")
 def test_every_stage_of_the_pipeline_is_run_by_a_flow_and_the_other_way_round() -> None:
     from dvc.repo import Repo
 

@@ -60,7 +60,10 @@ stages:
     cmd: PY stage.py publish_refinement data/published
     deps: ["results/${profile}/identifier.json"]
     outs: [data/published]
-  diagnose: {cmd: PY stage.py diagnose data/diagnosis, deps: [data/published], outs: [data/diagnosis]}
+  diagnose:
+    cmd: PY stage.py diagnose data/diagnosis
+    deps: ["results/${profile}/identifier.json"]
+    outs: [data/diagnosis]
   evaluate:
     cmd: PY stage.py evaluate results/${profile}/evaluate.json
     deps: [data/diagnosis]
@@ -80,13 +83,17 @@ EACH = """
       outs: ["data/STEP-${key}"]
 """
 
+SHORT = ("fetch", "prepare", "train_identifier@r0", "assess@r0", "summarise")
+"""Enough stages for most tests; each costs a second or two."""
+
 RUN_FLOW = """
 import os, sys
 os.environ["ERREVAL_ECHO"] = "1"
 import flows.{flow} as module
 module.link = lambda *args: None
+module.refine_stages = lambda settings: {stages}
 try:
-    print(module.{flow}())
+    print(module.{flow}(module.{kind}()))
 except BaseException as error:
     print(type(error).__name__, error)
     sys.exit(1)
@@ -100,7 +107,9 @@ def build(root: Path) -> Path:
     apply_changes(root / "params.yaml", {"rounds": 1})
     (root / "stage.py").write_text(STAGE)
     for flow in ("refine", "evaluate"):
-        (root / f"run_{flow}.py").write_text(RUN_FLOW.format(flow=flow))
+        (root / f"run_{flow}.py").write_text(
+            RUN_FLOW.format(flow=flow, stages=SHORT, kind=f"{flow.capitalize()}Parameters")
+        )
     rounds = ""
     for step, before in {
         "train_identifier": "prepare",
