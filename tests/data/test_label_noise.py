@@ -34,7 +34,7 @@ def test_planted_noise_is_found_with_a_suggestion() -> None:
     assert set(found["question_id"]) <= wrong
     assert len(found) >= 10  # cleanlab removes as many as it estimates, rounded down
     assert set(found["suggested"]) == {"Vague"}
-    assert set(found["doubtful"]) == {"Vague; No Error"}
+    assert set(found["doubtful"]) <= {"Vague", "No Error", "Vague; No Error"}
     assert found["quality"].is_monotonic_increasing
     assert found.equals(find_label_noise(frame, probabilities))
 
