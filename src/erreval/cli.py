@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib.metadata import entry_points
@@ -39,10 +40,13 @@ class _Commands(click.Group):
         except ErrevalError as mistake:
             _end(" ".join(str(mistake).split()))
         except OSError as error:
-            if error.errno is None:
+            if error.errno in {None, errno.EPIPE}:  # a reader that has seen enough is no mistake; click ends in silence
                 raise
             where = f"{error.filename}: " if error.filename else ""
             _end(f"{where}{error.strerror}; make the place readable or writable, or free some space, and try again")
+        except KeyboardInterrupt:
+            click.echo("interrupted; nothing was written that is not whole", err=True)
+            sys.exit(EXIT_INTERRUPTED)
 
 
 def _end(message: str) -> NoReturn:
@@ -123,30 +127,33 @@ def diagnose(
     diagnosed.
     """
     if (table is None) == (question is None):
-        raise click.UsageError("give either a table or --question")
+        raise ErrevalError("give either a table (INPUT -o OUTPUT) or --question, see `erreval diagnose --help`")
     if question is not None:
+        if output is not None:
+            raise ErrevalError("-o takes a table as INPUT; the diagnosis of one --question is printed")
         from erreval.diagnosis.diagnose import diagnose as diagnose_one
 
         click.echo(str(diagnose_one(question, passage, answer, model=model)))
         return
     if table is None or output is None:
-        raise click.UsageError("name the file to write with -o OUTPUT")
+        raise ErrevalError("name the file to write with -o OUTPUT (CSV, TSV, JSONL, JSON, XLSX or Parquet)")
     from erreval.data.columns import ColumnMap
     from erreval.data.tables import check_writable, read_questions, read_table, write_table
-    from erreval.diagnosis.diagnose import find_identifier
-    from erreval.diagnosis.report import diagnosis_table
 
     columns = ColumnMap(question=question_column, passage=passage_column, answer=answer_column, source=source_column)
     check_writable(output)
     questions, _ = read_questions(table, columns, encoding=encoding)
     rows = read_table(table, encoding=encoding)
+    # After the table has been looked at: a mistake in it is told before seconds go by.
+    from erreval.diagnosis.diagnose import find_identifier
+    from erreval.diagnosis.report import diagnosis_table
+    from erreval.taxonomy import ErrorType
+
     identifier = find_identifier(model)
-    click.echo(
-        f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}", err=True
-    )
+    click.echo(f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}")
     found = diagnosis_table(rows, questions, identifier, _progress(questions))
     write_table(found, output)
-    flawed = int((found["labels"] != "No Error").sum())
+    flawed = int((found["labels"] != ErrorType.NO_ERROR.value).sum())
     click.echo(f"{output}: {len(found)} rows, {flawed} with errors")
 
 

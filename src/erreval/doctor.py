@@ -107,4 +107,4 @@ def _chat_endpoint() -> Iterator[Finding]:
     except ErrevalError as error:
         yield Finding("chat endpoint", "problem", str(error), "check OPENAI_BASE_URL and OPENAI_API_KEY")
         return
-    yield Finding("chat endpoint", "ok", f"{endpoint.base_url} offers {len(names)} models")
+    yield Finding("chat endpoint", "ok", f"{endpoint.address} offers {len(names)} models")

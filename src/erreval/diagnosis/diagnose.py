@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from erreval.diagnosis.detectors.registry import detector_scores, labels_from_evidence, run_detectors, why_not_judged
+from erreval.diagnosis.detectors.registry import labels_from_evidence, run_detectors, why_not_judged
 from erreval.diagnosis.identifier import Identifier, label_sets
 from erreval.errors import ErrevalError
 from erreval.layout import Layout, read_champion
@@ -44,7 +44,19 @@ def diagnose(
     """
     if not question.strip():
         raise ErrevalError("the question is empty; give the text to diagnose")
+    for name, text in (("question", question), ("passage", passage), ("answer", answer or "")):
+        if not text.isascii():
+            _refuse_broken_text(name, text)
     return diagnose_all([Question(question=question, passage=passage, answer=answer)], find_identifier(model))[0]
+
+
+def _refuse_broken_text(name: str, text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ErrevalError(
+            f"the {name} is not valid Unicode at character {error.start + 1}; give it as UTF-8 text"
+        ) from None
 
 
 _loaded: dict[tuple[str, float], Identifier] = {}
@@ -117,14 +129,16 @@ def _unjudged(question: Question) -> dict[ErrorType, str]:
 
 def _by_detectors(question: Question) -> Diagnosis:
     evidence = run_detectors(question)
-    scores = detector_scores(question)
+    unjudged = _unjudged(question)
+    scores: dict[ErrorType, float | None] = {error: None if error in unjudged else 0.0 for error in ERRORS}
+    scores.update({found.error: found.score for found in evidence})
     worst = max((score for score in scores.values() if score is not None), default=0.0)
     return Diagnosis(
         question_id=question.question_id,
         labels=labels_from_evidence(evidence),
         probabilities={**scores, ErrorType.NO_ERROR: 1.0 - worst},
         evidence=evidence,
-        not_judged=_unjudged(question),
+        not_judged=unjudged,
         model=DETECTORS,
     )
 

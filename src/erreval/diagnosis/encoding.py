@@ -6,6 +6,8 @@ passage. Only the passage is cut, and the window that holds the answer is kept.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,12 +141,28 @@ def answer_window(offsets: Sequence[tuple[int, int]], question: Question, size: 
     """
     if len(offsets) <= size:
         return slice(0, len(offsets))
-    at = question.passage.casefold().find(question.answer.casefold()) if question.answer else -1
-    if at < 0:
+    span = _find(question.passage, question.answer) if question.answer else None
+    if span is None:
         return slice(0, size)
     starts = np.fromiter((start for start, _ in offsets), dtype=np.int64, count=len(offsets))
-    first = int(np.searchsorted(starts, at, side="right")) - 1
-    last = int(np.searchsorted(starts, at + len(question.answer or ""), side="left"))
+    first = max(int(np.searchsorted(starts, span[0], side="right")) - 1, 0)
+    last = int(np.searchsorted(starts, span[1], side="left"))
     centre = (first + last) // 2
     begin = min(max(centre - size // 2, 0), len(offsets) - size)
     return slice(begin, begin + size)
+
+
+def _find(text: str, part: str) -> tuple[int, int] | None:
+    """Where ``part`` stands in ``text``, as it is written or else case folded, as a character span of ``text``."""
+    at = text.find(part)
+    if at >= 0:
+        return at, at + len(part)
+    folded, wanted = text.casefold(), part.casefold()
+    at = folded.find(wanted)
+    if at < 0 or not wanted:
+        return None
+    if len(folded) == len(text):
+        return at, at + len(wanted)
+    # Folding may lengthen a character ("ß", "İ"): go back from folded places to those of the text.
+    ends = list(itertools.accumulate(len(character.casefold()) for character in text))
+    return bisect.bisect_right(ends, at), bisect.bisect_left(ends, at + len(wanted)) + 1

@@ -30,7 +30,8 @@ def diagnosis_table(
 
     Returns:
         Every row and column of ``rows`` in order, and the columns of the diagnosis. A column of the input that has
-        the name of one of them is kept with ``input_`` before its name.
+        the name of one of them is kept with ``input_`` before its name, twice where that name is taken too: a table
+        that was diagnosed before can be diagnosed again.
     """
     diagnoses = diagnose_all(questions, identifier, report)
     added = pd.DataFrame(
@@ -38,8 +39,14 @@ def diagnosis_table(
         dtype=object,
         index=rows.index,
     )
-    kept = rows.rename(columns={name: f"input_{name}" for name in rows.columns if name in set(added.columns)})
-    return pd.concat([kept, added], axis=1)
+    taken = {*added.columns, *(name for name in rows.columns if name not in added.columns)}
+    names = {}
+    for name in (name for name in rows.columns if name in added.columns):
+        names[name] = f"input_{name}"
+        while names[name] in taken:
+            names[name] = f"input_{names[name]}"
+        taken.add(names[name])
+    return pd.concat([rows.rename(columns=names), added], axis=1)
 
 
 def _columns(question_id: str, diagnosis: Diagnosis) -> dict[str, Any]:
