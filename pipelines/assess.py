@@ -55,8 +55,9 @@ def _assess(
     probabilities = identifier.predict_probabilities(questions)
     predicted = label_sets(probabilities, threshold)
     tried = one_by_one(verifier_examples(questions, truth, 1, rng))
-    on_perturbed = verifier.predict([q for q, _, _ in tried], [labels for _, labels, _ in tried])
-    on_predicted = verifier.predict(questions, predicted)
+    pairs = [(question, labels) for question, labels, _ in tried] + list(zip(questions, predicted, strict=True))
+    p_right = verifier.predict([question for question, _ in pairs], [labels for _, labels in pairs])
+    on_perturbed, on_predicted = p_right[: len(tried)], p_right[len(tried) :]
     return (
         {
             **label_set_metrics(truth, predicted, probabilities),

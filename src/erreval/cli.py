@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from erreval.cli_data import compare_systems, data
 from erreval.errors import ErrevalError
 
 if TYPE_CHECKING:
@@ -185,6 +186,9 @@ def doctor() -> None:
     if any(finding.state == "problem" for finding in findings):
         sys.exit(EXIT_MISTAKE)
 
+
+main.add_command(data)
+main.add_command(compare_systems)
 
 if __name__ == "__main__":
     main()

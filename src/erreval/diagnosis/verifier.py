@@ -11,7 +11,7 @@ import numpy as np
 from erreval.diagnosis.backbone import VERDICTS
 from erreval.diagnosis.encoding import encode
 from erreval.diagnosis.identifier import load_classifier
-from erreval.diagnosis.inference import logits
+from erreval.diagnosis.inference import logits, verdict_logits
 from erreval.diagnosis.training import multi_hot
 from erreval.errors import ErrevalError
 from erreval.records import Question
@@ -49,15 +49,15 @@ class Verifier:
         """The probability p_v that each label set is right, (n,)."""
         if not questions:
             return np.zeros(0, dtype=np.float32)
-        apart = bool(getattr(self._model.config, "label_set_size", 0))
-        encoded = encode(self._tokenizer, questions, self.max_tokens, None if apart else label_sets)
-        raw = logits(
-            self._model,
-            encoded,
-            self._tokenizer.pad_token_id or 0,
-            multi_hot(label_sets) if apart else None,
-            report,
-        )
+        pad_id = self._tokenizer.pad_token_id or 0
+        if getattr(self._model.config, "label_set_size", 0):
+            distinct = {question.question_id: question for question in questions}
+            place = {name: k for k, name in enumerate(distinct)}
+            encoded = encode(self._tokenizer, list(distinct.values()), self.max_tokens)
+            which = [place[question.question_id] for question in questions]
+            raw = verdict_logits(self._model, encoded, pad_id, which, multi_hot(label_sets), report)
+        else:
+            raw = logits(self._model, encode(self._tokenizer, questions, self.max_tokens, label_sets), pad_id, report)
         shifted = np.exp(raw - raw.max(axis=1, keepdims=True))
         right: np.ndarray = (shifted / shifted.sum(axis=1, keepdims=True))[:, VERDICTS.index("right")]
         return right
