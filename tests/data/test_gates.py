@@ -114,6 +114,13 @@ def test_what_was_not_checked_is_said() -> None:
     assert "not checked" in next(c for c in report.checks if c.name == "contamination").note
 
 
+def test_an_empty_set_is_stopped() -> None:
+    report = check_training_set(training_set().iloc[:0], PROTECTED, name="t")
+    assert [check.name for check in report.checks if not check.passed] == ["rows"]
+    with pytest.raises(GateError, match=r"at least one row.*found 0"):
+        report.require()
+
+
 def test_many_failures_are_counted_whole_and_listed_in_part() -> None:
     frame = training_set(400)
     frame["labels"] = "Nonsense"

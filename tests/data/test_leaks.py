@@ -82,6 +82,10 @@ def test_nothing_is_found_in_noise_or_in_constant_scores() -> None:
     assert "source" not in set(measure_leaks(one_row_a_source)["feature"])
 
 
+def test_without_scores_there_is_nothing_to_test(laid: dict[str, Path]) -> None:
+    assert "nothing to test" in check_leaks(READERS["seeds"](laid["seeds"])).require().checks[0].note
+
+
 def test_masking_keeps_ids() -> None:
     questions = benchmark(3, ["a", "b", "c"], [0, 1, 1]).questions
     hidden = mask(questions, ["answer", "passage"])

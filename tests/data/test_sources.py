@@ -148,6 +148,13 @@ def test_an_unknown_name_and_a_mirror_that_is_not_there(small: Source, monkeypat
     assert not can_reach(["small"]).ok
 
 
+def test_what_is_cached_needs_no_mirror(small: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch(["small"], mirror=tmp_path / "mirror")
+    monkeypatch.setenv("ERREVAL_MIRROR", "/no/such/mirror")
+    assert can_reach(["small"]).ok
+    assert len(fetch(["small"])["small"]) == 2
+
+
 def test_sources_are_laid_out_for_the_readers(small: Source, tmp_path: Path) -> None:
     laid = materialise(["small"], tmp_path / "raw", mirror=tmp_path / "mirror")
     assert files_under(laid["small"]) == ["a b.csv", "b.csv"]

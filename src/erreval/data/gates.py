@@ -213,6 +213,7 @@ def check_training_set(
         )
     rules = [
         has_columns(TRAINING_COLUMNS),
+        Rule("rows", "there is at least one row", [gxe.ExpectTableRowCountToBeBetween(min_value=1)]),
         *(not_blank(column) for column in ("passage", "question", "source", "passage_id")),
         origin,
         Rule(

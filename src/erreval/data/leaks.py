@@ -119,6 +119,8 @@ def check_leaks(benchmark: Benchmark, *, threshold: float = THRESHOLD, masked: C
     note = ""
     if leaking:
         note = f"a judge could score without reading: hide it with {' '.join(f'--mask {f}' for f in leaking)}"
+    elif measured.empty:
+        note = "nothing to test: there are no scores that vary"
     elif masked:
         note = f"masked: {', '.join(sorted(masked))}"
     rule = Rule(

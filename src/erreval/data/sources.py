@@ -203,12 +203,19 @@ def fetch(
     Raises:
         SourceError: A name is unknown; or a file cannot be had or has another hash: says which, and how to go on.
     """
+    sources = select(names)
+    folder = cache_folder(cache)
+    wanted = {file.key: file for source in sources for file in source.files}
+    missing = {key: file for key, file in wanted.items() if not file.is_at(folder / key)}
+    if missing:
+        _fetch_all(missing, folder, mirror_folder(mirror), progress)
+    return {source.name: [folder / file.key for file in source.files] for source in sources}
+
+
+def _fetch_all(wanted: Mapping[str, SourceFile], folder: Path, place: Path | None, progress: bool) -> None:
     import pooch
     from tqdm import tqdm
 
-    sources = select(names)
-    folder, place = cache_folder(cache), mirror_folder(mirror)
-    wanted = {file.key: file for source in sources for file in source.files}
     pooch.get_logger().setLevel("WARNING")
     keeper = pooch.create(
         path=folder,
@@ -232,7 +239,6 @@ def fetch(
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return {source.name: [folder / file.key for file in source.files] for source in sources}
 
 
 def _make_folders(folders: Iterable[Path], cache: Path) -> None:
