@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from erreval.data.gates import check_benchmark, check_training_set
-from erreval.data.readers import READERS
+from erreval.data.gates import check_benchmark, check_pairs, check_training_set
+from erreval.data.readers import READERS, Pairs
 from erreval.errors import GateError
 from erreval.records import content_id, passage_id
 
@@ -157,6 +157,15 @@ def test_benchmarks_pass_their_gate(laid: dict[str, Path]) -> None:
         report = check_benchmark(READERS[name](laid[name]))
         assert report.passed, report.to_json()
     assert report.counts == {"questions": 217, "different questions": 217, "passages": 93, "scores": 651}
+
+
+def test_pairs_pass_their_gate_and_wrong_spans_do_not(laid: dict[str, Path]) -> None:
+    xquad = READERS["xquad"](laid["xquad"])
+    assert check_pairs(xquad).require().counts == {"questions": 1190, "passages": 240}
+    moved = xquad.frame.copy()
+    moved.loc[3, "answer_start"] += 1
+    report = check_pairs(Pairs("xquad", moved))
+    assert [(f.row, f.column) for c in report.checks for f in c.failures] == [(4, "answer, span is the answer")]
 
 
 def test_a_training_set_with_qgeval_passages_is_stopped(laid: dict[str, Path]) -> None:

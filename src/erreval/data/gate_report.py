@@ -104,8 +104,9 @@ def shorten(value: object) -> str:
 def _told(check: Check) -> str:
     rows = ", ".join(f"row {f.row} {f.column} {f.value[:60]!r}" for f in check.failures[:_NAMED_IN_ERROR])
     more = check.n_failed - min(len(check.failures), _NAMED_IN_ERROR)
-    told = f"{check.statement} ({check.name}): {rows or f'{check.n_failed} rows do not'}"
-    told += f" and {more} more" if rows and more > 0 else ""
+    told = f"{check.statement} ({check.name})"
+    if rows:
+        told += f": {rows}" + (f" and {more} more" if more > 0 else "")
     return f"{told} [{check.note}]" if check.note else told
 
 

@@ -15,12 +15,12 @@ import pandas as pd
 
 from erreval.data.gate_report import LISTED, Check, Failure, GateReport, shorten
 from erreval.data.overlap import NGRAM, SHARE, find_overlaps
-from erreval.data.readers.frames import Benchmark
+from erreval.data.readers.frames import PAIR_COLUMNS, Benchmark, Pairs
 from erreval.errors import GateError
 from erreval.records import content_id
 from erreval.taxonomy import ALL_TYPES
 
-__all__ = ["Check", "Failure", "GateReport", "Rule", "check_benchmark", "check_training_set", "run_gate"]
+__all__ = ["Check", "Failure", "GateReport", "Rule", "check_benchmark", "check_pairs", "check_training_set", "run_gate"]
 
 TRAINING_COLUMNS = (
     *("question_id", "passage_id", "source", "passage", "answer", "question"),
@@ -174,6 +174,24 @@ def not_blank(column: str) -> Rule:
     )
 
 
+def label_rules() -> list[Rule]:
+    """The rules of a column ``labels``."""
+    gxe = load_great_expectations().expectations
+    from erreval.data.expectations import ExpectColumnValuesToBeKnownLabels, ExpectNoErrorToStandAlone
+
+    return [
+        Rule(
+            "label vocabulary",
+            "labels are known error types, at least one and none twice",
+            [
+                gxe.ExpectColumnValuesToNotBeNull(column="labels"),
+                ExpectColumnValuesToBeKnownLabels(column="labels"),
+            ],
+        ),
+        Rule("no error alone", "No Error excludes every other label", [ExpectNoErrorToStandAlone(column="labels")]),
+    ]
+
+
 def check_training_set(
     frame: pd.DataFrame,
     protected: pd.DataFrame | None,
@@ -199,8 +217,6 @@ def check_training_set(
     """
     gxe = load_great_expectations().expectations
 
-    from erreval.data.expectations import ExpectColumnValuesToBeKnownLabels, ExpectNoErrorToStandAlone
-
     if not set(TRAINING_COLUMNS) <= set(frame.columns):
         return run_gate(frame, [has_columns(TRAINING_COLUMNS)], name=name)
     checked = frame.assign(content_id=_content_ids(frame))
@@ -224,15 +240,7 @@ def check_training_set(
                 gxe.ExpectColumnValuesToMatchRegex(column="round", regex=r"^\d+(?:\.0)?$"),
             ],
         ),
-        Rule(
-            "label vocabulary",
-            "labels are known error types, at least one and none twice",
-            [
-                gxe.ExpectColumnValuesToNotBeNull(column="labels"),
-                ExpectColumnValuesToBeKnownLabels(column="labels"),
-            ],
-        ),
-        Rule("no error alone", "No Error excludes every other label", [ExpectNoErrorToStandAlone(column="labels")]),
+        *label_rules(),
         Rule(
             "row keys",
             "no question stands twice for one source",
@@ -318,6 +326,8 @@ def check_benchmark(benchmark: Benchmark) -> GateReport:
             part = benchmark.scores[benchmark.scores["dimension"] == dimension]
             checks += run_gate(part, [rule], name=dimension).checks
         checks += run_gate(benchmark.scores, score_rules, name="scores").checks
+    if benchmark.labels is not None:
+        checks += run_gate(benchmark.labels, label_rules(), name="labels").checks
     counts = {
         "questions": len(benchmark.questions),
         "different questions": int((~benchmark.questions["repeat"]).sum()),
@@ -325,3 +335,36 @@ def check_benchmark(benchmark: Benchmark) -> GateReport:
         "scores": len(benchmark.scores),
     }
     return GateReport(benchmark.name, len(benchmark.questions), tuple(checks), counts)
+
+
+def check_pairs(pairs: Pairs) -> GateReport:
+    """Schema and spans of question-answer pairs as they were read."""
+    gxe = load_great_expectations().expectations
+    frame = pairs.frame
+    if not set(PAIR_COLUMNS) <= set(frame.columns):
+        return run_gate(frame, [has_columns(PAIR_COLUMNS)], name=pairs.name)
+    rules = [
+        has_columns(PAIR_COLUMNS),
+        Rule("rows", "there is at least one row", [gxe.ExpectTableRowCountToBeBetween(min_value=1)]),
+        *(not_blank(column) for column in ("passage", "question", "source", "register")),
+        Rule(
+            "answer spans",
+            "where answer_start is not -1 the passage has the answer there",
+            [gxe.ExpectColumnValuesToBeInSet(column="span is the answer", value_set=["yes"])],
+        ),
+    ]
+    columns = (frame[name] for name in ("passage", "answer", "answer_start"))
+    spans = ["yes" if _is_span(p, a, s) else "no" for p, a, s in zip(*columns, strict=True)]
+    counts = {"questions": len(frame), "passages": int(frame["passage_id"].nunique())}
+    return run_gate(
+        frame.assign(**{"span is the answer": spans}), rules, name=pairs.name, counts=counts, show=("answer",)
+    )
+
+
+def _is_span(passage: Any, answer: Any, start: int) -> bool:
+    """A line break in the passage counts as a space, as in ``readers.pairs.find_span``."""
+    if start == -1:
+        return True
+    if not isinstance(passage, str) or not isinstance(answer, str):
+        return False
+    return passage[start : start + len(answer)].replace("\n", " ") == answer.replace("\n", " ")
