@@ -64,7 +64,7 @@ def list_models(endpoint: Endpoint, seconds: float = 5.0) -> list[str]:
 
     client = openai.OpenAI(base_url=endpoint.base_url, api_key=endpoint.key, timeout=seconds, max_retries=0)
     try:
-        return sorted(model.id for model in client.models.list())
+        return sorted(model.id for model in client.models.list().data)
     except openai.AuthenticationError as error:
         raise ErrevalError(f"{endpoint.address} refuses the key") from error
     except openai.APIConnectionError as error:

@@ -59,7 +59,7 @@ def _refuse_broken_text(name: str, text: str) -> None:
         ) from None
 
 
-_loaded: dict[tuple[str, float], Identifier] = {}
+_loaded: dict[tuple[str, str, float], Identifier] = {}
 
 
 def find_identifier(model: Identifier | Path | str | None = None, project: Path | None = None) -> Identifier | None:
@@ -81,7 +81,7 @@ def find_identifier(model: Identifier | Path | str | None = None, project: Path 
     if folder is None:
         return None
     weights = folder / "model.safetensors"
-    key = (str(folder.resolve()), weights.stat().st_mtime if weights.exists() else 0.0)
+    key = (str(folder), str(folder.resolve()), weights.stat().st_mtime if weights.exists() else 0.0)
     if key not in _loaded:
         _loaded[key] = Identifier.load(folder)
     return _loaded[key]
