@@ -24,7 +24,7 @@ BROWSER_OPTIONS = (
     "--disable-sync",
     "--no-first-run",
 )
-_KEPT = ("dvc.yaml", "params.yaml", ".dvcignore", ".dvc/config", ".dvc/.gitignore")
+_KEPT = ("dvc.yaml", "params.yaml", ".dvcignore")
 _FOLDERS = ("profiles", "data/sample", "src", "pipelines", "flows")
 
 
@@ -43,11 +43,7 @@ def copy_project(target: Path) -> Path:
     for name in _FOLDERS:
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(REPOSITORY / name, target / name, ignore=ignored, symlinks=True)
-    if not (target / ".dvc" / "config").exists():
-        subprocess.run([sys.executable, "-m", "dvc", "init", "--no-scm", "-q", "-f"], cwd=target, check=True)
-    else:
-        with (target / ".dvc" / "config").open("a") as config:
-            config.write("\n[core]\n    no_scm = true\n")
+    subprocess.run([sys.executable, "-m", "dvc", "init", "--no-scm", "-q", "-f"], cwd=target, check=True)
     return target
 
 

@@ -54,7 +54,7 @@ def find_label_noise(frame: pd.DataFrame, probabilities: NDArray[np.float64]) ->
 
 def _doubted(present: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
     """For each row and type whether its presence or absence is doubtful; types that do not vary cannot be judged."""
-    from cleanlab.filter import find_label_issues  # type: ignore[import-untyped]
+    from cleanlab.filter import find_label_issues
 
     doubted = np.zeros_like(present)
     for index in range(present.shape[1]):
@@ -67,7 +67,7 @@ def _doubted(present: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> 
 
 def _quality(present: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cleanlab's multi-label quality: a moving average of the self-confidences in which the lowest weighs most."""
-    from cleanlab.multilabel_classification import get_label_quality_scores  # type: ignore[import-untyped]
+    from cleanlab.multilabel_classification import get_label_quality_scores
 
     given = [np.flatnonzero(row).tolist() for row in present]
     scores: NDArray[np.float64] = get_label_quality_scores(given, probabilities)

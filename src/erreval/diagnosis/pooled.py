@@ -30,6 +30,7 @@ class PooledEncoderConfig(PreTrainedConfig):
     hidden: int = 256
     label_set_size: int = 0
     positive_weight: list[float] | None = None
+    class_weight: list[float] | None = None
 
 
 class PooledEncoder(PreTrainedModel):
@@ -114,13 +115,16 @@ class PooledEncoder(PreTrainedModel):
         Label sets that only fill up a batch have the label -100 and count nothing.
         """
         if self.config.problem_type == "multi_label_classification":
-            weight = self.config.positive_weight
             return nn.functional.binary_cross_entropy_with_logits(
-                logits.float(),
-                labels.float(),
-                pos_weight=None if weight is None else torch.tensor(weight, device=logits.device),
+                logits.float(), labels.float(), pos_weight=self._weight(self.config.positive_weight, logits)
             )
-        return nn.functional.cross_entropy(logits.float().flatten(0, -2), labels.flatten())
+        return nn.functional.cross_entropy(
+            logits.float().flatten(0, -2), labels.flatten(), weight=self._weight(self.config.class_weight, logits)
+        )
+
+    @staticmethod
+    def _weight(values: list[float] | None, logits: Tensor) -> Tensor | None:
+        return None if values is None else torch.tensor(values, device=logits.device)
 
 
 # Importing this module is what makes AutoModelForSequenceClassification know the pooled encoder.

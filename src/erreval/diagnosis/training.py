@@ -47,6 +47,13 @@ def positive_weights(label_sets: Sequence[frozenset[ErrorType]]) -> list[float]:
     return [round(float(w), 4) for w in np.clip(np.sqrt(ratio), 1.0, 10.0)]
 
 
+def verdict_weights(examples: Sequence[Example]) -> list[float]:
+    """Weights of the Verifier's classes, wrong and right, that make them count alike: 1 and wrong sets per right one."""
+    right = sum(sum(e.right) for e in examples)
+    wrong = sum(len(e.right) for e in examples) - right
+    return [1.0, round(wrong / right, 4) if right and wrong else 1.0]
+
+
 def perturbed(
     labels: frozenset[ErrorType], rng: np.random.Generator, weights: Sequence[float] | None = None
 ) -> frozenset[ErrorType]:
@@ -144,6 +151,8 @@ def fine_tune(
     model.accepts_loss_kwargs = False  # Trainer would scale the loss by processes and accumulation steps
     if task == "identifier" and hasattr(model.config, "positive_weight"):
         model.config.positive_weight = positive_weights([e.label_sets[0] for e in examples])
+    if task == "verifier" and hasattr(model.config, "class_weight"):
+        model.config.class_weight = verdict_weights(examples)
     rows = training_rows(task, model, tokenizer, examples, encoder.max_tokens)
     collator = partial(collate, pad_id=tokenizer.pad_token_id or 0)
     if is_new and hasattr(model, "head"):
