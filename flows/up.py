@@ -142,7 +142,7 @@ def up(
     adopt_orphans()
     running: list[Server] = []
     with ExitStack() as held:
-        held.enter_context(exclusive(state_folder(root) / "up.lock", "erreval up"))
+        held.enter_context(exclusive(state_folder(root) / "serving.lock", "erreval up"))
         held.callback(end_descendants)
         held.callback(_stop_all, running)
         held.enter_context(_ending_on_sigterm())
@@ -204,6 +204,10 @@ def _last_asked(deployment: str) -> datetime:
 
 
 def _stop_all(running: Sequence[Server]) -> None:
+    for server in running[:1]:  # the deployments, while their server can still take note
+        server.stop()
+    for server in running:
+        server.process.terminate()
     for server in running:
         server.stop()
 
