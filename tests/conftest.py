@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ for _name in ("ERREVAL_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
     os.environ.pop(_name, None)
 
 ROOT = Path(__file__).resolve().parents[1]
+# pytest puts tests/ on the path, where tests/pipelines and tests/flows would pass for the packages of that name.
+sys.path.insert(0, str(ROOT))
 
 
 @pytest.fixture(scope="session")
