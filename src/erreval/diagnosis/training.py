@@ -48,7 +48,7 @@ def positive_weights(label_sets: Sequence[frozenset[ErrorType]]) -> list[float]:
 
 
 def verdict_weights(examples: Sequence[Example]) -> list[float]:
-    """Weights of the Verifier's classes, wrong and right, that make them count alike: 1 and wrong sets per right one."""
+    """Weights that make the Verifier's classes, wrong and right, count alike: 1 and wrong sets per right one."""
     right = sum(sum(e.right) for e in examples)
     wrong = sum(len(e.right) for e in examples) - right
     return [1.0, round(wrong / right, 4) if right and wrong else 1.0]
