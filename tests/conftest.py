@@ -112,9 +112,12 @@ def train_tiny(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) ->
         frozen_layers: int = 0,
         start: Path | None = None,
     ) -> tuple[Path, list[str]]:
+        import torch
+
         from erreval.diagnosis.training import fine_tune
         from erreval.settings import EncoderSettings, TrainingSettings
 
+        torch.seed()  # what happened before must not matter
         folder = tmp_path_factory.mktemp(f"tiny-{task}")
         lines: list[str] = []
         fine_tune(
