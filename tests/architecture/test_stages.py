@@ -17,11 +17,18 @@ import pytest
 from ruamel.yaml import YAML
 
 from erreval.layout import Layout
-from erreval.settings import load_settings
+from erreval.settings import ExtensionPlan, RoundPlan, load_settings, round_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = {"profile", "seed"}
-SETTINGS = load_settings(ROOT / "params.yaml")
+PLAN = round_plan(3, warm_start=True)
+# Three rounds, whatever the working copy's params.yaml says now: a run may have changed it.
+SETTINGS = load_settings(ROOT / "params.yaml").model_copy(
+    update={
+        "rounds": {k: RoundPlan(**v) for k, v in PLAN["rounds"].items()},
+        "extensions": {k: ExtensionPlan(**v) for k, v in PLAN["extensions"].items()},
+    }
+)
 STAGES: dict[str, Any] = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 
 

@@ -19,6 +19,8 @@ from hypothesis.extra.numpy import arrays
 from erreval.diagnosis.identifier import Identifier, check_not_collapsed, label_sets, load_classifier
 from erreval.errors import CollapsedModelError, ErrevalError
 from erreval.frames import labelled_frame
+from erreval.layout import Layout
+from erreval.settings import load_settings
 from erreval.taxonomy import ALL_TYPES, ErrorType, check_label_set
 
 ERREVAL_FIRST = """
@@ -238,7 +240,7 @@ def test_a_stage_whose_model_collapses_ends_with_exit_code_2(
 ) -> None:
     """The real stage, its training replaced by one that writes a dead model: nothing is published."""
     (tmp_path / "params.yaml").write_bytes((root / "params.yaml").read_bytes())
-    work = tmp_path / "data" / "work" / "sample"
+    work = Layout(load_settings(tmp_path / "params.yaml").profile, tmp_path).work
     frame = labelled_frame(*separable, ["injected"] * 48, 0)
     for name in ("sets/r0/train.parquet", "prepared/heldout.parquet"):
         (work / name).parent.mkdir(parents=True)
