@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROFILE ?= auto
 export PATH := $(BIN):$(PATH)
 export DO_NOT_TRACK = 1
@@ -46,16 +47,17 @@ format: $(VENV)/.developed
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "erreval needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade 'pip>=25'  # the resolver of older ones takes minutes
 
 # constraints.txt pins what was tested together; torch goes first so that no other build of it is pulled in.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing erreval and what it needs into $(VENV) (about two minutes) …"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(PIP) -c constraints.txt torch
+	$(PIP) -c constraints.txt -e .
 	touch $@
 
 $(VENV)/.developed: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -c constraints.txt -e '.[dev]'
 	touch $@
 
 clean:                           ## remove what runs have left, but no data, model or result
