@@ -395,3 +395,15 @@ def test_a_reader_that_has_seen_enough_is_no_mistake(folder: Path) -> None:
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "error: " not in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_text_too_long_for_xlsx_is_told_before_the_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import erreval.diagnosis.report as report
+
+    monkeypatch.setattr(report, "diagnosis_table", lambda *_: pytest.fail("diagnosed first"))
+    table = tmp_path / "in.jsonl"
+    write_table(pd.DataFrame({"question": ["Who?"], "passage": ["word " * 10_000]}), table)
+    done = CliRunner().invoke(main, ["diagnose", str(table), "-o", str(tmp_path / "out.xlsx"), "--model", "detectors"])
+    assert done.exit_code == 2
+    assert "out.xlsx" in done.output
+    assert not (tmp_path / "out.xlsx").exists()

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from erreval.errors import SettingsError
+from erreval.errors import ErrevalError, SettingsError
+from erreval.layout import Layout, read_champion
 from erreval.settings import PROFILES, apply_changes, apply_profile, load_settings, round_plan
 
 ROOT = Path(__file__).parent.parent
@@ -83,3 +84,12 @@ def test_a_broken_file_is_told_in_one_line(tmp_path, text, told):
     with pytest.raises(SettingsError, match=told) as error:
         load_settings(path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '"r0"'])
+def test_a_broken_champion_is_told_in_one_line(tmp_path, text):
+    layout = Layout("sample", tmp_path)
+    layout.champion.parent.mkdir(parents=True)
+    layout.champion.write_text(text)
+    with pytest.raises(ErrevalError, match="does not name a round"):
+        read_champion(layout)

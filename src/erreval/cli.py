@@ -145,6 +145,7 @@ def diagnose(
     check_writable(output)
     questions, _ = read_questions(table, columns, encoding=encoding)
     rows = read_table(table, encoding=encoding)
+    check_writable(output, rows)
     # After the table has been looked at: a mistake in it is told before seconds go by.
     from erreval.diagnosis.diagnose import find_identifier
     from erreval.diagnosis.report import diagnosis_table

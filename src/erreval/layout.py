@@ -113,4 +113,8 @@ def read_champion(layout: Layout) -> Path:
             f"{layout.champion}: no Error Identifier has been trained in profile {layout.profile}; "
             "run `make run` or `dvc repro`"
         ) from None
+    except (ValueError, KeyError, TypeError):
+        raise ErrevalError(
+            f"{layout.champion}: does not name a round; remove it and run `dvc repro summarise`"
+        ) from None
     return layout.model("identifier", str(round_key))

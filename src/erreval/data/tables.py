@@ -164,11 +164,18 @@ def _refuse_blank_questions(path: Path, rows: Rows, place: int) -> None:
         )
 
 
-def check_writable(path: Path | str) -> None:
+def check_writable(path: Path | str, frame: pd.DataFrame | None = None) -> None:
     """Find out, before the long work that fills it, that a table can be written at ``path``.
 
+    Args:
+        path: Where the table will go.
+        frame: Rows that will be part of it; the format must be able to hold their cells.
+
     Raises:
-        TableError: The format is unknown, the folder is missing or may not be written.
+        TableError: The format is unknown, the folder is missing or may not be written, or a cell is too long for it.
     """
-    _ending(Path(path))
+    path = Path(path)
+    ending = _ending(path)
     replaceable(path)
+    if frame is not None:
+        _WRITERS[ending](path, from_frame(frame))

@@ -103,7 +103,8 @@ class PooledEncoder(PreTrainedModel):
         segment = torch.cumsum(is_separator, dim=1) - is_separator.long()
         content = attention_mask.bool() & ~is_separator
         content[:, 0] = False  # the classification token
-        masks = [(content & (segment == k)).unsqueeze(-1) for k in range(3)]
+        # The passage is what comes after the second separator, or after the second and third (RoBERTa's pairs).
+        masks = [(content & mine).unsqueeze(-1) for mine in (segment == 0, segment == 1, segment >= 2)]
         q, a, p = ((states * mask).sum(1) / mask.sum(1).clamp(min=1).to(states.dtype) for mask in masks)
         highest = states.masked_fill(~masks[0], -1e4).amax(1)
         highest = torch.where(masks[0].any(1), highest, torch.zeros_like(highest))
