@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from servers import clean_environment, copy_project
 
 from erreval.errors import GateError
 from erreval.settings import apply_changes, apply_profile
-from servers import clean_environment, copy_project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
