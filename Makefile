@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
-PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP = PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROFILE ?= auto
 export PATH := $(BIN):$(PATH)
 export DO_NOT_TRACK = 1
