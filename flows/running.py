@@ -23,7 +23,17 @@ from flows.workspace import Holder, Workspace
 from pipelines.repro import OUTCOME, RAN, RESTORED, UNCHANGED
 from pipelines.supervision import SUPERVISOR, watch_ancestors
 
-_ASIDES = (OUTCOME, "Use `dvc push`", "Updating lock file", "Generating lock file", "Data and pipelines are up to date")
+_ASIDES = (
+    OUTCOME,
+    "Use `dvc push`",
+    "Updating lock file",
+    "Generating lock file",
+    "Data and pipelines are up to date",
+    "To track the changes with git",
+    "git add",
+    "To enable auto staging",
+    "dvc config core.autostage",
+)
 """Starts of lines that tell a reader nothing: there is no remote, and the state of the run says the rest."""
 
 
@@ -133,7 +143,7 @@ def run_stage(name: str, root: Path, held: Workspace, *, skip: bool) -> State[An
         nonlocal outcome
         if line.startswith(OUTCOME):
             outcome = line.removeprefix(OUTCOME)
-        if line.startswith(_ASIDES):
+        if line.strip().startswith(_ASIDES):
             return
         console.line(line)
         logger.info(line)
