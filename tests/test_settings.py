@@ -93,3 +93,8 @@ def test_a_broken_champion_is_told_in_one_line(tmp_path, text):
     layout.champion.write_text(text)
     with pytest.raises(ErrevalError, match="does not name a round"):
         read_champion(layout)
+
+
+def test_what_the_repository_runs_is_its_profile_unchanged(params):
+    before = load_settings(params)
+    assert apply_profile(params, before.profile, decided=before.profile_decided) == before
