@@ -3,11 +3,12 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
-PIP = PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP = PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 PROFILE ?= auto
 export PATH := $(BIN):$(PATH)
 export DO_NOT_TRACK = 1
 export DVC_NO_ANALYTICS = 1
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run up install develop check test test-fast repro deps format clean
 
@@ -49,10 +50,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade 'pip>=25'  # the resolver of older ones takes minutes
 
-# constraints.txt pins what was tested together; torch goes first so that no other build of it is pulled in.
+# constraints.txt pins what was tested together. Modules are compiled when they are first imported, not all 60,000 now.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing erreval and what it needs into $(VENV) (about two minutes) …"
-	$(PIP) -c constraints.txt torch
 	$(PIP) -c constraints.txt -e .
 	touch $@
 
