@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
+_HAND_OVER_SECONDS = 3
 PROFILES = ("offline", "sample", "paper")
 
 REFINE_OPTIONS: Mapping[str, tuple[type, str]] = {
@@ -99,6 +102,7 @@ def refine(profile: str | None, changes: tuple[str, ...], **options: Any) -> Non
     root = project()
     asked = {"profile": profile or AS_RECORDED, **options, "others": _parsed(changes)}
     parameters = _validated(RefineParameters, asked)
+    _rehearse(parameter_file(root), parameters)
     with _running_flows(root):
         from flows.refine import refine as flow
 
@@ -124,6 +128,7 @@ def evaluate(benchmark: str | None, refine_first: bool, changes: tuple[str, ...]
         "others": _parsed(changes),
     }
     parameters = _validated(EvaluateParameters, asked)
+    _rehearse(parameter_file(root), parameters)
     with _running_flows(root):
         from flows.evaluate import evaluate as flow
 
@@ -198,7 +203,10 @@ def _running_flows(root: Path) -> Iterator[None]:
             with private_prefect(root) as address:
                 os.environ["PREFECT_API_URL"] = f"{address}/api"
                 click.echo(f"watch it at {address}/runs", err=True)
-                yield
+                try:
+                    yield
+                finally:
+                    _hand_over()
     except BaseException as end:
         code = _told(end)
         if code is None:
@@ -207,6 +215,15 @@ def _running_flows(root: Path) -> Iterator[None]:
     finally:
         signal.signal(signal.SIGTERM, before)
         end_descendants()
+
+
+def _hand_over() -> None:
+    """Give Prefect's server what is still to be reported, before it goes: afterwards that would wait for it in vain."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    for worker in (APILogWorker, EventsWorker):
+        worker.drain_all(timeout=_HAND_OVER_SECONDS)
 
 
 def _told(end: BaseException) -> int | None:
@@ -254,6 +271,17 @@ def _validated(
     except ValidationError as error:
         told = [f"--{str(each['loc'][0]).replace('_', '-')}: {each['msg']}" for each in error.errors()]
         raise SettingsError("; ".join(told)) from error
+
+
+def _rehearse(path: Path, parameters: RefineParameters | EvaluateParameters) -> None:
+    """Write the changes into a copy of params.yaml: a mistake in them is told before a server starts."""
+    from flows.parameters import record
+
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        shutil.copy(path, copy)
+        shutil.copytree(path.parent / "profiles", copy.parent / "profiles")
+        record(copy, parameters)
 
 
 def _show(root: Path, profile: str, *, evaluated: bool) -> None:

@@ -142,6 +142,8 @@ def diagnose(
     from erreval.data.tables import check_writable, read_questions, read_table, write_table
 
     columns = ColumnMap(question=question_column, passage=passage_column, answer=answer_column, source=source_column)
+    if output.exists() and table.exists() and output.samefile(table):
+        raise ErrevalError(f"{output}: is the input itself; name another file to write")
     check_writable(output)
     questions, _ = read_questions(table, columns, encoding=encoding)
     rows = read_table(table, encoding=encoding)

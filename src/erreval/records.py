@@ -106,8 +106,12 @@ class Diagnosis(BaseModel):
 
     def __str__(self) -> str:
         lines = [f"{format_label_set(self.labels)}  (by {self.model})"]
-        lines += [f"  {e.error.value}: {e.message}" for e in self.evidence]
+        lines += [f"  {e.error.value}{self._standing(e)}: {e.message}" for e in self.evidence]
         lines += [f"  {t.value}: not judged, {why}" for t, why in self.not_judged.items()]
         if self.note:
             lines.append(f"  note: {self.note}")
         return "\n".join(lines)
+
+    def _standing(self, evidence: Evidence) -> str:
+        """The model decides the labels, the detectors give the evidence: where they differ, it is said."""
+        return "" if evidence.error in self.labels else " (a detector's finding, not among the labels)"

@@ -140,7 +140,7 @@ def test_a_run_from_the_form_finishes_and_mlflow_knows_it(
     found = client.search_runs(experiments, filter_string=f"tags.`prefect.flow_run_id` = '{run}'")
     assert len(found) == 1
     page.goto(f"{servers['mlflow']}/#/experiments/{found[0].info.experiment_id}/runs/{found[0].info.run_id}")
-    page.wait_for_load_state("networkidle")
+    page.get_by_text("Finished", exact=True).first.wait_for(timeout=60_000)
     picture(page, "mlflow-run")
 
 

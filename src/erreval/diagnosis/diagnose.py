@@ -40,8 +40,11 @@ def diagnose(
         The label set with probabilities and evidence; ``Diagnosis.model`` says who diagnosed.
 
     Raises:
-        ErrevalError: The question is empty, or the given model cannot be loaded.
+        ErrevalError: The question is empty, something is no text, or the given model cannot be loaded.
     """
+    for name, text in (("question", question), ("passage", passage), ("answer", answer or "")):
+        if not isinstance(text, str):
+            raise ErrevalError(f"the {name} is {type(text).__name__}, not text; give a str")
     if not question.strip():
         raise ErrevalError("the question is empty; give the text to diagnose")
     for name, text in (("question", question), ("passage", passage), ("answer", answer or "")):

@@ -82,7 +82,7 @@ def encode(
         heads = [question.question[:_MAX_TEXT], (question.answer or "")[:_MAX_TEXT]]
         if label_sets is not None:
             heads.insert(0, format_label_set(label_sets[i]))
-        parts = tokenizer(heads, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        parts = tokenizer(heads, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
         encoded.append(_assemble(layout, parts, passages[question.passage], question, max_tokens))
     return encoded
 

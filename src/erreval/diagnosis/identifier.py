@@ -32,6 +32,7 @@ def load_classifier(folder: Path | str) -> tuple[Any, Any]:
 
     import erreval.diagnosis.pooled  # noqa: F401 - registers our head with the Auto classes
 
+    transformers.utils.logging.disable_progress_bar()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, use_safetensors=True)
