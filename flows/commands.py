@@ -281,7 +281,10 @@ def _rehearse(path: Path, parameters: RefineParameters | EvaluateParameters) -> 
         copy = Path(folder) / path.name
         shutil.copy(path, copy)
         shutil.copytree(path.parent / "profiles", copy.parent / "profiles")
-        record(copy, parameters)
+        try:
+            record(copy, parameters)
+        except SettingsError as mistake:
+            raise SettingsError(str(mistake).replace(str(copy), str(path))) from None
 
 
 def _show(root: Path, profile: str, *, evaluated: bool) -> None:
