@@ -99,11 +99,23 @@ def test_a_rebuild_from_scratch_gives_the_same_bytes(built, tmp_path):
     assert digests(again) == digests(built)
 
 
-def test_dvc_shows_parameters_metrics_and_the_graph(built):
-    shown = repro(built, "metrics", "show", "--json")
-    assert "micro_f1" in shown.stdout
+def test_dvc_shows_parameters_metrics_and_the_graph(built, tmp_path):
+    assert "micro_f1" in repro(built, "metrics", "show", "--json").stdout
     assert "train_identifier@r0" in repro(built, "dag").stdout
-    assert repro(built, "params", "diff", "--all").returncode == 0
+    for name in ("dvc.yaml", "dvc.lock", "params.yaml"):
+        shutil.copy(built / name, tmp_path / name)
+    identity = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    for command in (
+        ("git", "init", "-q"),
+        (sys.executable, "-m", "dvc", "init", "-q"),
+        ("git", "add", "-A"),
+        ("git", *identity, "commit", "-q", "-m", "before"),
+    ):
+        subprocess.run(command, cwd=tmp_path, check=True, env=clean_environment(tmp_path))
+    apply_changes(tmp_path / "params.yaml", {"seed": 7})
+    changed = repro(tmp_path, "params", "diff").stdout
+    assert "seed" in changed
+    assert "20240" in changed
 
 
 def test_a_contaminated_training_set_stops_the_run(built, tmp_path):
