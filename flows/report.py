@@ -49,12 +49,11 @@ def identifier_table(layout: Layout) -> Table:
     result = _read(layout.results / "identifier.json")
     champion = result.get("champion")
     rows = []
-    for key, sets in result["rounds"].items():
-        for name, block in sets.items():
-            floor = block.get("floor", {})
-            pairs = [f"{_number(block.get(m))} ({_number(floor.get(m))})" for m in _HEADLINES]
-            mark = " *" if key == champion else ""
-            rows.append((f"{key}{mark}", name, str(block["n"]), *pairs, _number(block.get("over_prediction_rate"))))
+    for key, name, block in ((r["round"], s, b) for r in result["rounds"] for s, b in r.items() if s != "round"):
+        floor = block.get("floor", {})
+        pairs = [f"{_number(block.get(m))} ({_number(floor.get(m))})" for m in _HEADLINES]
+        mark = " *" if key == champion else ""
+        rows.append((f"{key}{mark}", name, str(block["n"]), *pairs, _number(block.get("over_prediction_rate"))))
     columns = ("round", "set", "n", *_HEADLINES.values(), "over-prediction")
     return Table("Error Identifier (in brackets: always No Error; *: champion)", columns, tuple(rows))
 

@@ -16,6 +16,7 @@ from pipelines.context import open_context, write_json
 from pipelines.supervision import run, stage
 
 PARAMS = ("data",)
+HEADLINES = ("pearson", "floor", "n")
 
 
 def main() -> None:
@@ -31,7 +32,10 @@ def main() -> None:
             "benchmark": here.settings.data.benchmark,
             "rows": len(rows),
             "distinct_questions": int(rows["question_id"].nunique()),
-            "diagnosed": {str(k): int(v) for k, v in diagnosis["labels"].value_counts().sort_index().items()},
+            "diagnosed": [
+                {"labels": str(k), "questions": int(v)}
+                for k, v in diagnosis["labels"].value_counts().sort_index().items()
+            ],
         }
         if human.empty:
             result |= {"scored": False, "reason": "nobody has scored these questions, so no correlation is shown"}
@@ -40,8 +44,23 @@ def main() -> None:
             outside = ~rows["passage_id"].isin(seen).to_numpy()
             everything = _correlations(rows, diagnosis, human, np.ones(len(rows), dtype=bool), here.rng())
             unseen = _correlations(rows, diagnosis, human, outside, here.rng())
-            result |= {"scored": True, **everything, "outside_dev": unseen}
+            result |= {"scored": True, **_headlines_apart(everything), "outside_dev": _in_rows(unseen)}
         write_json(result, work.path(output))
+
+
+def _headlines_apart(found: dict[str, Any]) -> dict[str, Any]:
+    """Every number of a mapping is a column of `dvc metrics show`: what is no headline stands in a list of rows."""
+    headlines = {name: {key: row[key] for key in HEADLINES} for name, row in found["dimensions"].items()}
+    details = [
+        {"dimension": name, **{key: value for key, value in row.items() if key not in HEADLINES}}
+        for name, row in found["dimensions"].items()
+    ]
+    return {**found, "dimensions": headlines, "details": details}
+
+
+def _in_rows(found: dict[str, Any]) -> dict[str, Any]:
+    means = {key: value for key, value in found.items() if key != "dimensions"}
+    return {**means, "details": [{"dimension": name, **row} for name, row in found["dimensions"].items()]}
 
 
 def _correlations(

@@ -1,4 +1,7 @@
-"""Stage summarise: every round's metrics in one place, and the champion."""
+"""Stage summarise: every round's metrics in one place, and the champion.
+
+The champion's headlines stand on top as numbers; all else stands in lists, which `dvc metrics show` leaves out.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pipelines.context import open_context, write_json
 from pipelines.supervision import run, stage
 
 PARAMS = ("rounds",)
+SIDES = ("dev", "test")
 
 
 def main() -> None:
@@ -21,9 +25,15 @@ def main() -> None:
         champion = max(rounds, key=lambda key: (rounds[key]["identifier"]["dev"]["micro_f1"], -int(key[1:])))
         identifier = {key: _without(found["identifier"], "confusion") for key, found in rounds.items()}
         verifier = {key: found["verifier"] for key, found in rounds.items()}
-        write_json({"champion": champion, "rounds": identifier}, work.path(outputs[0]))
-        write_json({"champion": champion, "rounds": verifier}, work.path(outputs[1]))
+        perturbed = {side: found["perturbed"] for side, found in verifier[champion].items()}
+        write_json(_result(champion, identifier, identifier[champion], "micro_f1"), work.path(outputs[0]))
+        write_json(_result(champion, verifier, perturbed, "accuracy"), work.path(outputs[1]))
         write_json({"round": champion}, work.path(outputs[2]))
+
+
+def _result(champion: str, rounds: dict[str, Any], headlines: dict[str, Any], metric: str) -> dict[str, Any]:
+    sides = {side: {metric: headlines[side][metric], "floor": headlines[side]["floor"][metric]} for side in SIDES}
+    return {"champion": champion, **sides, "rounds": [{"round": key, **found} for key, found in rounds.items()]}
 
 
 def _without(sides: dict[str, Any], key: str) -> dict[str, Any]:

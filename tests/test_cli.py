@@ -352,14 +352,22 @@ def test_another_encoding_is_read_and_utf8_written(folder: Path) -> None:
     assert "Where is the café?" in (folder / "out.csv").read_text(encoding="utf-8")
 
 
-def test_a_table_can_take_the_place_of_its_input_and_be_diagnosed_again(folder: Path) -> None:
-    (folder / "t.csv").write_text(GOOD)
-    for _ in range(3):
-        reply = CliRunner().invoke(main, ["diagnose", "t.csv", "-o", "t.csv"])
+def test_a_diagnosed_table_can_be_diagnosed_again(folder: Path) -> None:
+    (folder / "t0.csv").write_text(GOOD)
+    for k in range(3):
+        reply = CliRunner().invoke(main, ["diagnose", f"t{k}.csv", "-o", f"t{k + 1}.csv"])
         assert reply.exit_code == 0, reply.output
-    found = read_table("t.csv")
-    assert {"labels", "input_labels", "input_input_labels"} <= set(found.columns)
-    assert list(listing(folder)) == ["t.csv"]
+    assert {"labels", "input_labels", "input_input_labels"} <= set(read_table("t3.csv").columns)
+
+
+def test_a_table_never_takes_the_place_of_its_input(folder: Path) -> None:
+    (folder / "t.csv").write_text(GOOD)
+    (folder / "link.csv").symlink_to("t.csv")
+    for output in ("t.csv", "./t.csv", "link.csv"):
+        reply = CliRunner().invoke(main, ["diagnose", "t.csv", "-o", output])
+        assert reply.exit_code == 2
+        assert "is the input itself; name another file to write" in reply.output
+    assert (folder / "t.csv").read_text() == GOOD
 
 
 def test_the_same_input_gives_the_same_bytes(folder: Path, tiny_identifier: Path) -> None:

@@ -23,12 +23,12 @@ def png(figure):
 
 
 def types(f1):
-    return {name: {"count": i, "f1": f1} for i, name in enumerate(LABELS)}
+    return [{"type": name, "count": i, "f1": f1} for i, name in enumerate(LABELS)]
 
 
 def test_a_type_shows_its_f1_its_count_and_the_floor():
     own = types(0.25)
-    own["Off Topic"] = {"count": 0, "f1": None}
+    own[LABELS.index("Off Topic")] = {"type": "Off Topic", "count": 0, "f1": None}
     shown = texts(plots.per_type_f1({"n": 30, "types": own}, title="dev"))
     assert shown[0] == "0.250   n = 0"
     assert shown[LABELS.index("Off Topic")] == "unknown   n = 0"

@@ -33,8 +33,8 @@ FLOW = "0190a5de-aaaa-bbbb-cccc-1234567890ab"
 
 def block(micro_f1, *, n=77):
     numbers = {"n": n, "micro_f1": micro_f1, "macro_f1": 0.2, "weighted_f1": 0.4, "exact_match": None}
-    rows = {name: {"count": i, "predicted": 1, "precision": 0.5, "recall": 0.1, "f1": 0.17, "auroc": None}
-            for i, name in enumerate(LABELS)}  # fmt: skip
+    rows = [{"type": name, "count": i, "predicted": 1, "precision": 0.5, "recall": 0.1, "f1": 0.17, "auroc": None}
+            for i, name in enumerate(LABELS)]  # fmt: skip
     return {**numbers, "floor": {**numbers, "micro_f1": 0.503}, "types": rows}
 
 
@@ -62,7 +62,10 @@ class Workspace:
                 side.pop("confusion")
         best = max(names, key=lambda name: dev[int(name[1:])] or 0)
         outs = {
-            f"results/{profile}/{model}.json": {"champion": best, "rounds": {n: found[n][model] for n in names}}
+            f"results/{profile}/{model}.json": {
+                "champion": best,
+                "rounds": [{"round": n, **found[n][model]} for n in names],
+            }
             for model in ("identifier", "verifier")
         }
         self.stage("summarise", [f"{self.work}/assess"], {**outs, f"{self.work}/champion.json": {"round": best}})
@@ -144,9 +147,10 @@ class Workspace:
         self.save()
 
 
-ROWS = {d.value: {"pearson": 0.3, "floor": 0.4, "floor_feature": "length", "n": 3000} for d in DIMENSION_ERRORS}
+ROWS = {d.value: {"pearson": 0.3, "floor": 0.4, "n": 3000} for d in DIMENSION_ERRORS}
 SCORED = {"benchmark": "qgeval", "rows": 3000, "scored": True, "mean_pearson": 0.31, "mean_pearson_six": None}
-SCORED |= {"dimensions": ROWS, "outside_dev": {"mean_pearson": 0.29, "dimensions": {"fluency": {"pearson": 0.2}}}}
+SCORED |= {"dimensions": ROWS, "details": [{"dimension": "clarity", "floor_feature": "length", "one_annotator": 0.66}]}
+SCORED |= {"outside_dev": {"mean_pearson": 0.29, "details": [{"dimension": "fluency", "pearson": 0.2}]}}
 
 
 @pytest.fixture(scope="session")
@@ -392,6 +396,7 @@ def test_an_evaluation_stands_under_its_refinement(single):
     assert run.data.metrics["mean_pearson"] == 0.31 and "mean_pearson_six" not in run.data.metrics
     assert run.data.metrics["mean_pearson_outside_dev"] == 0.29
     assert run.data.metrics["study/qgeval/diagnosis/fluency/pearson_outside_dev"] == 0.2
+    assert run.data.metrics["study/qgeval/diagnosis/clarity/one_annotator"] == 0.66
     assert run.data.tags["erreval.unknown_metrics"] == "1" and run.data.params["data.benchmark"] == "qgeval"
     assert artifacts(found.run.run_id) == {"plots/pearson.png", "results/evaluate.json"}
     again = publish_evaluation(single.root, "sample")

@@ -202,9 +202,9 @@ def _add_block(numbers: Numbers, model: str, path: str, block: Mapping[str, Any]
             for key, value in _scalars(inner):
                 numbers.add(f"{model}/floor/{path}/{key}", value)
         elif name == "types":
-            for label, row in inner.items():
+            for row in inner:
                 for key in ("f1", "count"):
-                    numbers.add(f"{model}/{path}/types/{slug(ErrorType(label))}/{key}", row.get(key))
+                    numbers.add(f"{model}/{path}/types/{slug(ErrorType(row['type']))}/{key}", row.get(key))
         elif isinstance(inner, Mapping) and name != "confusion":
             _add_block(numbers, model, f"{path}/{name}", inner)
 
@@ -220,10 +220,22 @@ def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
     for suffix, rows in (("", result), ("_outside_dev", result.get("outside_dev") or {})):
         for key, value in _scalars(rows):
             numbers.add(f"{key}{suffix}" if key.startswith("mean_") else f"{study}/{key}{suffix}", value)
-        for dimension, row in (rows.get("dimensions") or {}).items():
+        for dimension, row in by_dimension(rows).items():
             for key, value in _scalars(row):
                 numbers.add(f"{study}/{dimension}/{key}{suffix}", value)
     return numbers
+
+
+def by_dimension(rows: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What ``evaluate.json`` says of each dimension.
+
+    Headlines stand in the mapping ``dimensions``, whose numbers `dvc metrics show` lists; all else in rows of
+    ``details``.
+    """
+    found = {name: dict(row) for name, row in (rows.get("dimensions") or {}).items()}
+    for row in rows.get("details") or []:
+        found.setdefault(row["dimension"], {}).update({k: v for k, v in row.items() if k != "dimension"})
+    return found
 
 
 def _result_path(profile: str, what: str) -> str:
@@ -232,8 +244,9 @@ def _result_path(profile: str, what: str) -> str:
 
 def _results(lock: Lock, profile: str) -> dict[str, dict[str, Any]]:
     results = {model: lock.read_json(_result_path(profile, model), made_by="summarise") for model in MODELS}
-    names = set(results["identifier"].get("rounds") or {})
-    if not names or names != set(results["verifier"].get("rounds") or {}):
+    named = {model: [item["round"] for item in results[model].get("rounds") or []] for model in MODELS}
+    names = set(named["identifier"])
+    if not names or names != set(named["verifier"]):
         raise StageError(f"results/{profile}: identifier.json and verifier.json do not name the same rounds; {_ANEW}")
     if results["identifier"].get("champion") not in names:
         raise StageError(f"results/{profile}/identifier.json: the champion is none of its rounds; {_ANEW}")
@@ -241,7 +254,7 @@ def _results(lock: Lock, profile: str) -> dict[str, dict[str, Any]]:
 
 
 def _round_names(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return sorted(results["identifier"]["rounds"], key=lambda name: int(name.removeprefix("r")))
+    return sorted((item["round"] for item in results["identifier"]["rounds"]), key=lambda r: int(r.removeprefix("r")))
 
 
 def _refinement_stages(lock: Lock, profile: str, results: Mapping[str, Mapping[str, Any]]) -> list[FinishedStage]:
@@ -261,7 +274,12 @@ def _round(lock: Lock, profile: str, name: str, results: Mapping[str, Mapping[st
     training, assessed = layout.training_set(name).as_posix(), layout.assessment(name).as_posix()
     assess = lock.producer(assessed, made_by=f"assess@{name}")
     assessment = lock.read_json(assessed, made_by=f"assess@{name}")
-    own = {model: results[model]["rounds"][name] for model in MODELS}
+    own = {
+        model: {side: block for side, block in item.items() if side != "round"}
+        for model in MODELS
+        for item in results[model]["rounds"]
+        if item["round"] == name
+    }
     sides = assessment.get("identifier") or {}
     if {s: {k: v for k, v in block.items() if k != "confusion"} for s, block in sides.items()} != own["identifier"]:
         raise StageError(f"results/{profile}/identifier.json: round {name} is not what {assessed} says; {_ANEW}")

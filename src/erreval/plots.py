@@ -27,10 +27,10 @@ def per_type_f1(block: Mapping[str, Any], *, title: str) -> Figure:
     that have none.
 
     Args:
-        block: ``{"n", "types": {label: {"count", "f1", …}}}``; a null F1 has no bar and says so.
+        block: ``{"n", "types": [{"type", "count", "f1", …}]}``; a null F1 has no bar and says so.
         title: What was measured, on which set.
     """
-    types: Mapping[str, Mapping[str, Any]] = block.get("types") or {}
+    types: Mapping[str, Mapping[str, Any]] = {row["type"]: row for row in block.get("types") or []}
     figure, axes = _canvas(height=0.38 * len(ALL_TYPES) + 1.4)
     for at, label in enumerate(ALL_TYPES):
         row = types.get(label.value, {})

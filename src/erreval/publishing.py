@@ -20,6 +20,7 @@ from erreval.finished import (
     FinishedEvaluation,
     FinishedRefinement,
     FinishedRound,
+    by_dimension,
     read_evaluation,
     read_refinement,
 )
@@ -163,7 +164,7 @@ def _write_refinement(
 def _write_evaluation(store: Store, root: Path, evaluation: FinishedEvaluation, run: PublishedRun) -> None:
     numbers = evaluation.numbers
     store.write(run.run_id, evaluation.params, [(key, value, 0) for key, value in numbers.known.items()])
-    dimensions = evaluation.result.get("dimensions")
+    dimensions = by_dimension(evaluation.result)
     if dimensions:
         figure = plots.correlations(dimensions, title="Diagnosis score and human score, by dimension")
         store.client.log_figure(run.run_id, figure, "plots/pearson.png")

@@ -194,8 +194,9 @@ def test_label_sets_are_valid_and_follow_the_threshold(probabilities: np.ndarray
     [
         (np.full((50, 11), 0.3), "no probability varies"),
         (np.tile(np.linspace(0, 1, 11), (50, 1)), "no probability varies"),
-        (np.random.default_rng(0).uniform(0.0, 0.49, (50, 11)), "decides the same for all of 50"),
-        (np.random.default_rng(0).uniform(0.51, 1.0, (50, 1)), "decides the same for all of 50"),
+        (np.random.default_rng(0).uniform(0.0, 0.49, (50, 11)), "decides the same for 50 of 50"),
+        (np.random.default_rng(0).uniform(0.51, 1.0, (50, 1)), "decides the same for 50 of 50"),
+        (np.append(np.linspace(0, 0.4, 48), [0.6, 0.7])[:, None], "decides the same for 48 of 50"),
         (np.full((50, 11), np.nan), "has collapsed"),
     ],
 )
@@ -208,6 +209,7 @@ def test_a_collapsed_model_is_refused(outputs: np.ndarray, why: str) -> None:
 
 def test_a_healthy_model_is_let_through() -> None:
     check_not_collapsed(np.random.default_rng(0).uniform(size=(50, 11)), "healthy")
+    check_not_collapsed(np.append(np.linspace(0, 0.4, 47), [0.6, 0.7, 0.8])[:, None], "47 of 50 alike")
     check_not_collapsed(np.full((1, 11), 0.2), "one question says nothing about collapse")
 
 

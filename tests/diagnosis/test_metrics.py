@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from erreval.diagnosis.metrics import co_occurrence, label_set_metrics, verdict_metrics
-from erreval.diagnosis.training import multi_hot
+from erreval.diagnosis.examples import multi_hot
 from erreval.taxonomy import ALL_TYPES, ErrorType
 
 NONE, VAGUE, SPELL = ErrorType.NO_ERROR, ErrorType.VAGUE, ErrorType.SPELL_ERROR
@@ -30,8 +30,11 @@ def test_the_floor_always_answers_no_error():
 
 
 def test_types_carry_their_counts_and_undefined_stays_undefined():
-    types = label_set_metrics(TRUTH, SAID)["types"]
+    rows = label_set_metrics(TRUTH, SAID)["types"]
+    assert [row["type"] for row in rows] == [t.value for t in ALL_TYPES]
+    types = {row["type"]: row for row in rows}
     assert types["Spell Error"] == {
+        "type": "Spell Error",
         "count": 1,
         "predicted": 1,
         "precision": 0.0,

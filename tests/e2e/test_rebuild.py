@@ -65,12 +65,14 @@ def built(tmp_path_factory):
 
 def test_results_are_there_with_their_floors(built):
     identifier = json.loads((built / "results/sample/identifier.json").read_text())
-    assert list(identifier["rounds"]) == ["r0", "r1"]
-    for found in identifier["rounds"].values():
-        assert set(found) == {"dev", "test", "injected"}
+    assert [found["round"] for found in identifier["rounds"]] == ["r0", "r1"]
+    best = next(found for found in identifier["rounds"] if found["round"] == identifier["champion"])
+    assert identifier["test"] == {"micro_f1": best["test"]["micro_f1"], "floor": best["test"]["floor"]["micro_f1"]}
+    for found in identifier["rounds"]:
+        assert set(found) == {"round", "dev", "test", "injected"}
         assert found["dev"]["floor"]["micro_f1"] is not None
     verifier = json.loads((built / "results/sample/verifier.json").read_text())
-    assert {"accuracy", "precision", "recall", "f1", "floor"} <= set(verifier["rounds"]["r1"]["dev"]["perturbed"])
+    assert {"accuracy", "precision", "recall", "f1", "floor"} <= set(verifier["rounds"][1]["dev"]["perturbed"])
     evaluation = json.loads((built / "results/sample/evaluate.json").read_text())
     assert evaluation["scored"] is False
     assert evaluation["rows"] == 198

@@ -62,7 +62,8 @@ def test_a_refinement_runs_every_stage_once_and_then_none(toy_project: Path, pre
         mine = FlowRunFilter(id=FlowRunFilterId(any_=[last.id]))
         expected = {(name, "Cached") for name in stages}
         for _ in range(60):  # states of tasks reach the server as events, some time later
-            if (found := {(r.name, r.state.name) for r in client.read_task_runs(flow_run_filter=mine)}) == expected:
+            runs = client.read_task_runs(flow_run_filter=mine)
+            if (found := {(r.name, r.state.name if r.state else "none yet") for r in runs}) == expected:
                 break
             time.sleep(0.5)
         assert found == expected

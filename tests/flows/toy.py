@@ -21,9 +21,10 @@ import json, subprocess, sys, time
 from pathlib import Path
 from pipelines.supervision import run, stage
 
-RESULT = {"champion": "r1", "rounds": {
-    key: {"dev": {"n": 10, "micro_f1": 0.5, "macro_f1": 0.25, "exact_match": 0.5, "over_prediction_rate": 0.125,
-                  "floor": {"micro_f1": 0.25, "macro_f1": 0.125, "exact_match": None}}} for key in ("r0", "r1")}}
+RESULT = {"champion": "r1", "rounds": [
+    {"round": key, "dev": {"n": 10, "micro_f1": 0.5, "macro_f1": 0.25, "exact_match": 0.5,
+                           "over_prediction_rate": 0.125,
+                           "floor": {"micro_f1": 0.25, "macro_f1": 0.125, "exact_match": None}}} for key in ("r0", "r1")]}
 
 def main():
     name, out = sys.argv[1], Path(sys.argv[2])

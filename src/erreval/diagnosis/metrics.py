@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from erreval.diagnosis.training import multi_hot
+from erreval.diagnosis.examples import multi_hot
 from erreval.taxonomy import ALL_TYPES, ErrorType
 
 Numbers = dict[str, float | int | None]
@@ -30,7 +30,8 @@ def label_set_metrics(
         probabilities: (n, 11), for the area under the ROC curve of each type; without them it is unknown (None).
 
     Returns:
-        ``n``, the five metrics, ``floor`` with the same five, and ``types`` by label.
+        ``n``, the five metrics, ``floor`` with the same five, and ``types``: a row a label (a list, since DVC shows
+        every number of a mapping as a column of `dvc metrics show`).
     """
     hot, guess = multi_hot(truth), multi_hot(predicted)
     always_no_error = multi_hot([frozenset({ErrorType.NO_ERROR})] * len(truth))
@@ -38,13 +39,14 @@ def label_set_metrics(
         "n": len(truth),
         **_headline(hot, guess),
         "floor": _headline(hot, always_no_error),
-        "types": {
-            t.value: {
+        "types": [
+            {
+                "type": t.value,
                 **_type_numbers(hot[:, k], guess[:, k]),
                 "auroc": None if probabilities is None else auroc(hot[:, k], probabilities[:, k]),
             }
             for k, t in enumerate(ALL_TYPES)
-        },
+        ],
     }
 
 
