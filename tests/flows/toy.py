@@ -24,7 +24,8 @@ from pipelines.supervision import run, stage
 RESULT = {"champion": "r1", "rounds": [
     {"round": key, "dev": {"n": 10, "micro_f1": 0.5, "macro_f1": 0.25, "exact_match": 0.5,
                            "over_prediction_rate": 0.125,
-                           "floor": {"micro_f1": 0.25, "macro_f1": 0.125, "exact_match": None}}} for key in ("r0", "r1")]}
+                           "floor": {"micro_f1": 0.25, "macro_f1": 0.125, "exact_match": None}}}
+    for key in ("r0", "r1")]}
 
 def main():
     name, out = sys.argv[1], Path(sys.argv[2])
