@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -97,19 +98,9 @@ def refine(profile: str | None, changes: tuple[str, ...], **options: Any) -> Non
     What the options change is written to params.yaml first; `dvc repro publish_refinement` rebuilds the same.
     """
     from flows.parameters import AS_RECORDED, RefineParameters
-    from flows.places import parameter_file, project
 
-    root = project()
     asked = {"profile": profile or AS_RECORDED, **options, "others": _parsed(changes)}
-    parameters = _validated(RefineParameters, asked)
-    _rehearse(parameter_file(root), parameters)
-    with _running_flows(root):
-        from flows.refine import refine as flow
-
-        flow(parameters)
-    from erreval.settings import load_settings
-
-    _show(root, load_settings(parameter_file(root)).profile, evaluated=False)
+    _carry_out("refine", _validated(RefineParameters, asked), evaluated=False)
 
 
 @click.command()
@@ -119,23 +110,25 @@ def refine(profile: str | None, changes: tuple[str, ...], **options: Any) -> Non
 def evaluate(benchmark: str | None, refine_first: bool, changes: tuple[str, ...]) -> None:
     """Diagnose the benchmark's questions and compare with people, beside the floor."""
     from flows.parameters import AS_RECORDED, EvaluateParameters
-    from flows.places import parameter_file, project
 
-    root = project()
     asked = {
         "benchmark": benchmark or AS_RECORDED,
         "when_stale": "refine first" if refine_first else "stop",
         "others": _parsed(changes),
     }
-    parameters = _validated(EvaluateParameters, asked)
+    _carry_out("evaluate", _validated(EvaluateParameters, asked), evaluated=True)
+
+
+def _carry_out(name: str, parameters: RefineParameters | EvaluateParameters, *, evaluated: bool) -> None:
+    """Run the flow of this name with these parameters, and show what came out."""
+    from erreval.settings import load_settings
+    from flows.places import parameter_file, project
+
+    root = project()
     _rehearse(parameter_file(root), parameters)
     with _running_flows(root):
-        from flows.evaluate import evaluate as flow
-
-        flow(parameters)
-    from erreval.settings import load_settings
-
-    _show(root, load_settings(parameter_file(root)).profile, evaluated=True)
+        getattr(import_module(f"flows.{name}"), name)(parameters)
+    _show(root, load_settings(parameter_file(root)).profile, evaluated=evaluated)
 
 
 @click.command()
@@ -184,8 +177,10 @@ def _running_flows(root: Path) -> Iterator[None]:
     """A Prefect API for flows that run in this process, and what their ends mean for the terminal."""
     from flows.places import running_servers
     from flows.up import private_prefect
+    from flows.workspace import refuse_if_in_use
     from pipelines.supervision import adopt_orphans, end_descendants
 
+    refuse_if_in_use(root)
     os.environ[ECHO] = "1"
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # our own lines are shorter
     adopt_orphans()

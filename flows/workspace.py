@@ -54,7 +54,7 @@ def workspace(root: Path, flow_run_id: str, flow_run_name: str) -> Iterator[Work
     Raises:
         StageError: Another run holds it.
     """
-    lock = state_folder(root) / "workspace.lock"
+    lock = _lock(root)
     before = _read(lock.with_suffix(".json"))
     with ExitStack() as held:
         try:
@@ -66,6 +66,26 @@ def workspace(root: Path, flow_run_id: str, flow_run_name: str) -> Iterator[Work
         holder = Holder(identity(), flow_run_id, flow_run_name)
         _write(note, holder)
         yield Workspace(note, holder, before)
+
+
+def refuse_if_in_use(root: Path) -> None:
+    """Tell before anything is started for a run that ``workspace`` would refuse.
+
+    Raises:
+        StageError: Another run holds the workspace.
+    """
+    import filelock
+
+    path = _lock(root)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        filelock.FileLock(path).acquire(blocking=False).lock.release()
+    except filelock.Timeout:
+        raise StageError(_refusal(_read(path.with_suffix(".json")))) from None
+
+
+def _lock(root: Path) -> Path:
+    return state_folder(root) / "workspace.lock"
 
 
 def _refusal(holder: Holder | None) -> str:

@@ -15,9 +15,11 @@ import toy
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
+from erreval.errors import StageError
 from erreval.settings import apply_changes, load_settings
 from flows.parameters import EvaluateParameters, RefineParameters
 from flows.plan import evaluate_stages, refine_stages
+from flows.workspace import refuse_if_in_use
 
 
 @pytest.fixture(autouse=True)
@@ -115,8 +117,12 @@ def test_a_second_run_in_the_same_workspace_is_refused(toy_project: Path, child_
     (toy_project / "prepare.sleeps").touch()
     first = start("refine", toy_project, child_environment)
     toy.wait_for(toy_project / "prepare.started")
-    with pytest.raises(Exception, match=rf"in use by flow run '[\w-]+' \(process {first.pid}\): wait for it"):
+    told = rf"in use by flow run '[\w-]+' \(process {first.pid}\): wait for it"
+    with pytest.raises(Exception, match=told):
         refine(RefineParameters())
+    with pytest.raises(StageError, match=told):
+        refuse_if_in_use(toy_project)  # what the command line asks before it starts a server
+    assert (toy_project / ".erreval/workspace.json").exists()
     assert toy.ran(toy_project, "prepare") == 1
     first.send_signal(signal.SIGINT)
     first.wait(30)
