@@ -24,8 +24,9 @@ LABELLED_COLUMNS = (
 )
 """A labelled set: text, its label set as one cell, where the label comes from, and the round that added it."""
 
-ORIGINS = ("injected", "untouched", "auto", "simulated", "human", "adjudicated")
-"""Where a label comes from: error injection, left as it was, reliable in the pool, a simulated or a real annotator."""
+ORIGINS = ("injected", "untouched", "llm", "auto", "simulated", "human", "adjudicated")
+"""Where a label comes from: error injection by rule, left as it was, written and judged by chat models, reliable in the
+pool, a simulated or a real annotator."""
 
 
 def labelled_frame(

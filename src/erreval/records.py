@@ -1,4 +1,4 @@
-"""The records that cross boundaries: Question, Evidence, Diagnosis. Frozen and validated."""
+"""The records that cross boundaries: Question, Evidence, Unscored, Diagnosis. Frozen and validated."""
 
 from __future__ import annotations
 
@@ -80,6 +80,16 @@ class Evidence(BaseModel):
     """One sentence that names what was found."""
     spans: tuple[tuple[int, int], ...] = ()
     """Character spans of the question that the message is about."""
+
+
+class Unscored(BaseModel):
+    """What could not be read or judged: never a number, never dropped in silence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str
+    raw: str = ""
+    """The text that could not be read, as it came."""
 
 
 class Diagnosis(BaseModel):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
 import time
 from types import TracebackType
@@ -74,18 +73,18 @@ class ChatClient:
             ChatError: There is no reply; the reason says why.
         """
         started = time.monotonic()
-        for attempts in itertools.count(1):
+        attempts = 0
+        while True:
+            attempts += 1
             outcome = await self._attempt(request)
             if isinstance(outcome, ChatReply):
                 seconds = time.monotonic() - started
                 return outcome.model_copy(update={"seconds": seconds, "attempts": attempts})
             wait = self._retry.wait(outcome, attempts, self._chance)
             if wait is None:
-                break
+                raise outcome.after(attempts)
             if await self._told_to_stop(wait):
-                outcome = ChatError(outcome.who, FailureReason.STOPPED, f"it {outcome.reason.value}")
-                break
-        raise outcome.after(attempts)
+                raise ChatError(outcome.who, FailureReason.STOPPED, f"it {outcome.reason.value}", attempts=attempts)
 
     async def _told_to_stop(self, seconds: float) -> bool:
         try:

@@ -120,6 +120,18 @@ def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
     return f"{where}: {message.removeprefix('Value error, ')}"
 
 
+def named_models(names: Iterable[str], path: Path | str = MODELS_FILE) -> list[ReadyModel]:
+    """The named models with their keys; no endpoint is asked.
+
+    Raises:
+        SettingsError: All that is wrong, in one message: unknown names, missing keys.
+    """
+    found, problems = _find(names, path)
+    if problems:
+        raise SettingsError(f"{path}: {'; '.join(problems)}")
+    return found
+
+
 def ready_models(names: Iterable[str], path: Path | str = MODELS_FILE, *, seconds: float = 5.0) -> list[ReadyModel]:
     """The named models, their keys found and their endpoints asked whether they offer them.
 
@@ -134,6 +146,15 @@ def ready_models(names: Iterable[str], path: Path | str = MODELS_FILE, *, second
     Raises:
         SettingsError: All that is wrong, in one message: unknown names, missing keys, endpoints that are down.
     """
+    found, problems = _find(names, path)
+    problems += _not_offered(found, seconds)
+    if problems:
+        raise SettingsError(f"{path}: {'; '.join(problems)}")
+    return found
+
+
+def _find(names: Iterable[str], path: Path | str) -> tuple[list[ReadyModel], list[str]]:
+    """Models with their keys, and what is wrong with the others."""
     specs = load_models(path)
     problems: list[str] = []
     found: list[ReadyModel] = []
@@ -149,10 +170,7 @@ def ready_models(names: Iterable[str], path: Path | str = MODELS_FILE, *, second
         where = spec.key_env or "key_file"
         endpoint = Endpoint(spec.base_url, key or "none", key_name=where)
         found.append(ReadyModel(name, spec.model or name, endpoint, spec.timeout_s, spec.token_limit))
-    problems += _not_offered(found, seconds)
-    if problems:
-        raise SettingsError(f"{path}: {'; '.join(problems)}")
-    return found
+    return found, problems
 
 
 def _key(spec: ModelSpec, folder: Path) -> tuple[str, str]:
