@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from erreval.cli_data import compare_systems, data
+from erreval.cli_columns import column_options
+from erreval.cli_data import data
+from erreval.cli_progress import progress_bar
+from erreval.cli_systems import compare_systems
 from erreval.errors import ErrevalError
 
 if TYPE_CHECKING:
-    from erreval.records import Question
+    from erreval.data.columns import ColumnMap
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
@@ -103,11 +106,7 @@ def _sources_of_project() -> tuple[str, ...]:
 @click.option("--passage", default="", help="Its passage.")
 @click.option("--answer", help="Its answer.")
 @click.option("--model", help="Folder of an Error Identifier, or 'detectors'. [default: the project's champion]")
-@click.option("--question-column", default="question", show_default=True)
-@click.option("--passage-column", default="passage", show_default=True)
-@click.option("--answer-column", default="answer", show_default=True)
-@click.option("--source-column", default="source", show_default=True)
-@click.option("--encoding", default="utf-8", show_default=True, help="Of CSV, TSV and JSON files.")
+@column_options
 def diagnose(
     table: Path | None,
     output: Path | None,
@@ -115,10 +114,7 @@ def diagnose(
     passage: str,
     answer: str | None,
     model: str | None,
-    question_column: str,
-    passage_column: str,
-    answer_column: str,
-    source_column: str,
+    columns: ColumnMap,
     encoding: str,
 ) -> None:
     """Diagnose the questions of a table (INPUT -o OUTPUT), or one question (--question).
@@ -138,10 +134,8 @@ def diagnose(
         return
     if table is None or output is None:
         raise ErrevalError("name the file to write with -o OUTPUT (CSV, TSV, JSONL, JSON, XLSX or Parquet)")
-    from erreval.data.columns import ColumnMap
     from erreval.data.tables import check_writable, read_questions, read_table, write_table
 
-    columns = ColumnMap(question=question_column, passage=passage_column, answer=answer_column, source=source_column)
     if output.exists() and table.exists() and output.samefile(table):
         raise ErrevalError(f"{output}: is the input itself; name another file to write")
     check_writable(output)
@@ -155,24 +149,10 @@ def diagnose(
 
     identifier = find_identifier(model)
     click.echo(f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}")
-    found = diagnosis_table(rows, questions, identifier, _progress(questions))
+    found = diagnosis_table(rows, questions, identifier, progress_bar(questions))
     write_table(found, output)
     flawed = int((found["labels"] != ErrorType.NO_ERROR.value).sum())
     click.echo(f"{output}: {len(found)} rows, {flawed} with errors")
-
-
-def _progress(questions: list[Question]) -> Any:
-    if not sys.stderr.isatty():
-        return None
-    from tqdm import tqdm
-
-    bar = tqdm(total=len({question.question_id for question in questions}), unit="question", leave=False)
-
-    def report(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-
-    return report
 
 
 @main.command()

@@ -1,4 +1,4 @@
-"""``erreval data …`` and ``erreval compare-systems``: what training sets are made of, which system writes better."""
+"""``erreval data …``: what training sets are made of, what gives scores away, how far people agree."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from erreval.cli_columns import column_options
+from erreval.errors import ErrevalError
+
 if TYPE_CHECKING:
-    from erreval.studies.systems import Estimate
+    import pandas as pd
+
+    from erreval.data.columns import ColumnMap
+    from erreval.data.readers.frames import Benchmark
+    from erreval.studies.agreement import AgreementStudy, Estimate
+
+_STRONGEST = 5
 
 
 @click.group(name="data")
 def data() -> None:
-    """What the data of a run is made of."""
+    """What the data of a run is made of, and how far it can be trusted."""
 
 
 @data.command()
@@ -25,8 +34,9 @@ def log(labels: bool) -> None:
     from erreval.settings import load_settings
 
     layout = Layout(load_settings(Path("params.yaml")).profile)
+    found = versions(layout)
     click.echo(f"profile {layout.profile}")
-    for version in versions(layout):
+    for version in found:
         added = ", ".join(f"{count} {origin}" for origin, count in version.added.items()) or "nothing"
         click.echo(
             f"{version.round_key}  {version.rows} rows on {version.passages} passages  "
@@ -37,88 +47,189 @@ def log(labels: bool) -> None:
                 click.echo(f"      {count:6}  {name}")
 
 
-@click.command(name="compare-systems")
-@click.argument("table", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the ranking as a table, too.")
-@click.option("--model", help="Folder of an Error Identifier, or 'detectors'. [default: the project's champion]")
-@click.option("--question-column", default="question", show_default=True)
-@click.option("--passage-column", default="passage", show_default=True)
-@click.option("--answer-column", default="answer", show_default=True)
-@click.option("--source-column", default="source", show_default=True, help="Names the system of each question.")
-@click.option("--seed", default=0, show_default=True, help="Of the resampling behind the intervals.")
-@click.option("--encoding", default="utf-8", show_default=True)
-def compare_systems(
-    table: Path,
+@data.command()
+@click.argument("what", metavar="BENCHMARK|FILE")
+@click.option("--score", "scores", multiple=True, metavar="COLUMN", help="Holds human scores (of a FILE; repeat it).")
+@click.option("--scale", type=(float, float), metavar="LOW HIGH", help="Of these scores. [default: what occurs]")
+@click.option("--mask", "masked", multiple=True, metavar="FIELD", help="passage, answer, reference, source, position.")
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.9, show_default=True, help="Strength that blocks.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the table that a judge may see.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write the gate's report as an HTML page.")
+@column_options
+def leaks(
+    what: str,
+    scores: tuple[str, ...],
+    scale: tuple[float, float] | None,
+    masked: tuple[str, ...],
+    threshold: float,
     output: Path | None,
-    model: str | None,
-    question_column: str,
-    passage_column: str,
-    answer_column: str,
-    source_column: str,
-    seed: int,
+    report: Path | None,
+    columns: ColumnMap,
     encoding: str,
 ) -> None:
-    """Rank the question generation systems in FILE by diagnosed errors, without human scores.
+    """Test, before a judge runs, whether something gives the human score away that is not content.
 
-    The score is the mean diagnosis score over the seven dimensions. Neighbours in the ranking are compared on the
-    passages that they share, with 95 % intervals from resampling passages.
+    Tested are whether passage, answer and reference are there, how long they are, whether a text equals another, the
+    row's position and its source; the question's own text may predict its score. Where one all but decides the score
+    the command ends with exit code 2 and says what to --mask; -o then writes the table without it, ids kept.
+    """
+    from erreval.data.leaks import MASKABLE, check_leaks, measure_leaks
+    from erreval.data.tables import check_writable, write_table
+
+    for field in masked:
+        if field not in MASKABLE:
+            raise ErrevalError(f"--mask {field}: cannot be hidden; choose from {', '.join(MASKABLE)}")
+    if output is not None:
+        check_writable(output)
+    benchmark, table = _scored(what, scores, scale, columns, encoding)
+    measured = measure_leaks(benchmark, masked=masked)
+    found = check_leaks(benchmark, threshold=threshold, masked=masked)
+    click.echo(f"{what}: {len(benchmark.questions)} questions; strongest features that are not content:")
+    for row in measured.head(_STRONGEST).itertuples():
+        click.echo(f"  {row.strength:.3f}  {row.feature} with {row.dimension} ({row.statistic}, n = {row.n})")
+    if measured.empty:
+        click.echo("  none: there are no scores that vary")
+    if report is not None:
+        from erreval.data.files import replacing
+
+        with replacing(report) as stream:
+            stream.write(found.to_html().encode("utf-8"))
+    found.require()
+    click.echo(f"passed: nothing above {threshold:g}" + (f", with {', '.join(masked)} masked" if masked else ""))
+    if output is not None:
+        shown = _visible(benchmark, table, columns, masked)
+        write_table(shown, output)
+        click.echo(f"{output}: {len(shown)} rows")
+
+
+def _scored(
+    what: str, scores: tuple[str, ...], scale: tuple[float, float] | None, columns: ColumnMap, encoding: str
+) -> tuple[Benchmark, pd.DataFrame | None]:
+    """A benchmark with human scores and, where it is a user's file, its table as it stands."""
+    from erreval.data.benchmarks import open_benchmark
+    from erreval.data.readers import BENCHMARKS, read_custom
+    from erreval.data.tables import read_table
+
+    if what in BENCHMARKS:
+        if scores:
+            raise ErrevalError(f"--score names a column of a FILE; {what} has its own scores")
+        return open_benchmark(what), None
+    path = _file(what)
+    if not scores:
+        raise ErrevalError(f"{path}: name the column that holds human scores with --score COLUMN")
+    if scale is not None and scale[0] >= scale[1]:
+        raise ErrevalError(f"--scale {scale[0]:g} {scale[1]:g}: give the lowest score first")
+    table = read_custom(path, columns, scales=dict.fromkeys(scores, scale), encoding=encoding)
+    return table, read_table(path, encoding=encoding)
+
+
+def _file(what: str) -> Path:
+    from erreval.data.readers import BENCHMARKS
+
+    path = Path(what)
+    if not path.suffix and not path.exists():
+        raise ErrevalError(f"{what}: neither a file nor a benchmark; these are {', '.join(BENCHMARKS)}")
+    return path
+
+
+def _visible(
+    benchmark: Benchmark, table: pd.DataFrame | None, columns: ColumnMap, masked: tuple[str, ...]
+) -> pd.DataFrame:
+    """The rows without what is masked, with the ids of the whole texts, by which scores are joined again."""
+    from erreval.data.leaks import mask
+
+    if table is None:
+        hidden = mask(benchmark.questions, masked)
+        return hidden.merge(benchmark.wide_scores(), on=["question_id", "source"]) if "source" not in masked else hidden
+    names = columns.resolve(Path("the table"), list(table.columns))
+    as_fields = table.rename(columns={column: field for field, column in names.items()})
+    if "question_id" not in as_fields:
+        as_fields.insert(0, "question_id", benchmark.questions["question_id"])
+    fields = [field for field in masked if field in names or field == "position"]
+    return mask(as_fields, fields).rename(columns=names)
+
+
+@data.command()
+@click.argument("what", metavar="[BENCHMARK|FILE]", default="qgeval")
+@click.option("--annotator", "annotators", multiple=True, metavar="COLUMN", help="Holds one annotator's scores.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the figures as a table.")
+@click.option("--votes", type=click.Path(path_type=Path), help="Write each question's majority vote as a table.")
+@click.option("--each-once", is_flag=True, help="Count repeats of a question once.")
+@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="Of passages.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling.")
+@column_options
+def agreement(
+    what: str,
+    annotators: tuple[str, ...],
+    output: Path | None,
+    votes: Path | None,
+    each_once: bool,
+    resamples: int,
+    seed: int,
+    columns: ColumnMap,
+    encoding: str,
+) -> None:
+    """How far annotators agree: the ceiling of every correlation with people.
+
+    For each dimension Krippendorff's alpha (nominal, ordinal, interval), the share of questions on which all agree
+    and on which more than half do (what a majority vote keeps), and the mean correlation of one annotator with the
+    mean of the others, with 95 % intervals from resampling passages.
+
+    A FILE of your own has either a column for each annotator (name them with --annotator) or a score a row, with the
+    columns annotator, score and dimension.
     """
     import numpy as np
 
-    from erreval.data.columns import ColumnMap
-    from erreval.data.tables import check_writable, read_questions, write_table
-    from erreval.diagnosis.comparison import errors_and_scores
-    from erreval.diagnosis.diagnose import find_identifier
-    from erreval.studies.systems import rank_systems, ranking_frame
+    from erreval.data.readers import ANNOTATED, BENCHMARKS
+    from erreval.data.tables import check_writable, write_table
+    from erreval.studies.agreement import majority_votes, study_agreement
 
+    if what in BENCHMARKS and what not in ANNOTATED:
+        click.echo(f"{what} publishes no single annotators' scores: agreement is unknown")
+        return
+    for place in (output, votes):
+        if place is not None:
+            check_writable(place)
+    benchmark = _annotated(what, annotators, columns, encoding)
+    study = study_agreement(benchmark, rng=np.random.default_rng(seed), resamples=resamples, each_once=each_once)
+    _print_agreement(study)
     if output is not None:
-        check_writable(output)
-    columns = ColumnMap(question=question_column, passage=passage_column, answer=answer_column, source=source_column)
-    questions, _ = read_questions(table, columns, encoding=encoding)
-    identifier = find_identifier(model)
-    _refuse_unnamed(table, source_column, [question.source for question in questions])
-    errors, scores = errors_and_scores(questions, identifier)
-    ranking = rank_systems(
-        [question.source for question in questions],
-        [question.passage_id for question in questions],
-        errors,
-        scores,
-        np.random.default_rng(seed),
-    )
-    click.echo(f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}")
-    click.echo(f"{'':3} {'system':28} {'questions':>9} {'score':>22} {'with an error':>22}")
-    for position, system in enumerate(ranking.systems, start=1):
+        write_table(study.table(), output)
+        click.echo(f"{output}: {len(study.table())} figures")
+    if votes is not None:
+        kept = majority_votes(benchmark)
+        write_table(kept, votes)
+        click.echo(f"{votes}: {len(kept)} votes")
+
+
+def _annotated(what: str, annotators: tuple[str, ...], columns: ColumnMap, encoding: str) -> Benchmark:
+    from erreval.data.benchmarks import open_benchmark
+    from erreval.data.readers import BENCHMARKS
+    from erreval.data.readers.ratings import read_ratings
+
+    if what in BENCHMARKS:
+        if annotators:
+            raise ErrevalError(f"--annotator names a column of a FILE; {what} has its own annotators")
+        return open_benchmark(what)
+    return read_ratings(_file(what), columns, annotators=annotators, encoding=encoding)
+
+
+def _print_agreement(study: AgreementStudy) -> None:
+    width = max(len(result.dimension) for result in study.results)
+    heads = ("alpha nominal", "alpha ordinal", "alpha interval", "one annotator", "all agree", "majority")
+    first = study.results[0]
+    click.echo(f"{study.benchmark}: annotators {', '.join(first.annotators)}; {first.n_passages} passages")
+    click.echo(f"{'':{width}} {'items':>6} " + " ".join(f"{head:>20}" for head in heads))
+    for result in study.results:
+        estimates = (*result.alpha.values(), result.one_annotator, result.perfect, result.majority)
         click.echo(
-            f"{position:3} {system.name[:28]:28} {system.questions:9} {_estimate(system.score):>22} "
-            f"{_estimate(system.error_rate):>22}"
+            f"{result.dimension:{width}} {result.n_items:6} " + " ".join(f"{_estimate(one):>20}" for one in estimates)
         )
-    for gap in ranking.differences:
-        if gap.score is None:
-            click.echo(f"{gap.better} and {gap.other} share no passage: not compared")
-            continue
-        clear = "" if gap.score.is_clear else "  (not told apart)"
-        click.echo(f"{gap.better} - {gap.other}: {_estimate(gap.score)} on {gap.shared_passages} passages{clear}")
-        for error, estimate in sorted(gap.types.items(), key=lambda item: -abs(item[1].value)):
-            click.echo(f"      {error.value}: {_estimate(estimate)}")
-    if output is not None:
-        write_table(ranking_frame(ranking.systems), output)
-        click.echo(f"{output}: {len(ranking.systems)} systems")
-
-
-def _refuse_unnamed(table: Path, column: str, sources: list[str]) -> None:
-    from erreval.errors import TableError
-
-    unnamed = next((row for row, source in enumerate(sources, start=1) if not source.strip()), None)
-    if unnamed is not None:
-        raise TableError(
-            f"{table}, row {unnamed}, column {column!r}: no system is named; fill it in or name the column with "
-            "--source-column"
-        )
-    if len(set(sources)) < 2:
-        raise TableError(f"{table}, column {column!r}: only one system, {sources[0]!r}; give the rows of at least two")
 
 
 def _estimate(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "undefined"
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f} [unknown]"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from erreval.data.files import read_bytes
 from erreval.errors import TableError
@@ -23,6 +24,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Other names that are understood where a column has no given name and the usual name is not there."""
 
 
+ColumnName = Annotated[str, Field(min_length=1)]
+
+
 class ColumnMap(BaseModel):
     """The names of the columns in a user's table.
 
@@ -33,11 +37,11 @@ class ColumnMap(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    question: str = "question"
-    passage: str = "passage"
-    answer: str = "answer"
-    source: str = "source"
-    reference: str = "reference"
+    question: ColumnName = "question"
+    passage: ColumnName = "passage"
+    answer: ColumnName = "answer"
+    source: ColumnName = "source"
+    reference: ColumnName = "reference"
 
     @classmethod
     def from_yaml(cls, path: Path | str) -> ColumnMap:
@@ -50,6 +54,8 @@ class ColumnMap(BaseModel):
         from ruamel.yaml.error import YAMLError
 
         path = Path(path)
+        if path.is_file() and not path.stat().st_size:
+            raise TableError(f"{path}: no mapping; write lines such as 'question: prediction'")
         try:
             document = YAML(typ="safe").load(read_bytes(path).decode("utf-8"))
         except (YAMLError, UnicodeDecodeError) as error:
@@ -60,7 +66,7 @@ class ColumnMap(BaseModel):
         try:
             return cls.model_validate(document)
         except ValidationError as error:
-            wrong = ", ".join(str(part["loc"][0]) for part in error.errors())
+            wrong = ", ".join(f"{part['loc'][0]}: {part['input']!r}"[:80] for part in error.errors())
             raise TableError(
                 f"{path}: cannot use {wrong}; the names are {', '.join(cls.model_fields)}, each with one column name"
             ) from None
@@ -84,5 +90,8 @@ class ColumnMap(BaseModel):
                 found[name] = column
             elif name == "question" or not usual:
                 there = ", ".join(map(repr, present)) or "none"
-                raise TableError(f"{path}: no column {wanted!r}; there are: {there}. Name yours with --{name}-column")
+                raise TableError(
+                    f"{path}: no column {wanted!r}; there are: {there}. Name yours with --{name}-column or in a YAML "
+                    "file with --columns"
+                )
         return found

@@ -8,6 +8,7 @@ which source it is from. The question's own text may of course predict its score
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -23,6 +24,8 @@ MINIMUM = 10
 """The fewest low and high scores for which an AUROC is taken."""
 
 _FIELDS = ("passage", "answer", "reference")
+MASKABLE = (*_FIELDS, "source", "position")
+"""What can be hidden from a judge: the position by putting the rows into another order."""
 _TEXTS = (*_FIELDS, "question")
 
 Floats = NDArray[np.float64]
@@ -75,7 +78,8 @@ def _features(questions: pd.DataFrame, masked: Collection[str]) -> Iterator[tupl
             pairs = zip(texts[one], texts[other], strict=True)
             equal = [float(bool(a.strip()) and a.strip().casefold() == b.strip().casefold()) for a, b in pairs]
             tested.append((one, f"{one} equals {other}", equal))
-    tested.append(("position", "position", [float(i) for i in range(len(questions))]))
+    if "position" not in masked:
+        tested.append(("position", "position", [float(i) for i in range(len(questions))]))
     for field, feature, values in tested:
         yield field, feature, np.array(values, dtype=np.float64)
 
@@ -133,17 +137,42 @@ def check_leaks(benchmark: Benchmark, *, threshold: float = THRESHOLD, masked: C
     return run_gate(measured, [rule], name=name, show=("feature", "dimension", "statistic"))
 
 
+def ready_to_judge(benchmark: Benchmark, *, masked: Collection[str] = (), threshold: float = THRESHOLD) -> Benchmark:
+    """What a judge may see: every judge calls this before it runs.
+
+    Args:
+        benchmark: With published mean scores.
+        masked: Fields to hide; see ``MASKABLE``. The source stays in the table, since it is half of a row's key, and
+            must not stand in a prompt.
+        threshold: See ``check_leaks``.
+
+    Returns:
+        The benchmark with these fields empty. Ids stay those of the unmasked texts, so scores still join.
+
+    Raises:
+        GateError: Something about a field that is not hidden gives the score away.
+        ValueError: A field cannot be hidden.
+    """
+    questions = mask(benchmark.questions, [name for name in masked if name != "source"])
+    check_leaks(benchmark, threshold=threshold, masked=masked).require()
+    return replace(benchmark, questions=questions)
+
+
 def mask(questions: pd.DataFrame, fields: Collection[str]) -> pd.DataFrame:
     """Hide fields from whoever sees the questions. Ids stay those of the unmasked texts.
+
+    Args:
+        questions: Has question_id and the fields.
+        fields: Of ``MASKABLE``; "position" puts the rows into the order of their ids, which says nothing.
 
     Raises:
         ValueError: A field cannot be hidden.
     """
-    unknown = [name for name in fields if name not in (*_FIELDS, "source")]
+    unknown = [name for name in fields if name not in MASKABLE]
     if unknown:
-        raise ValueError(f"cannot mask {unknown[0]!r}; choose from {', '.join((*_FIELDS, 'source'))}")
-    hidden = {name: "" if name in {"passage", "source"} else None for name in fields}
+        raise ValueError(f"cannot mask {unknown[0]!r}; choose from {', '.join(MASKABLE)}")
+    hidden = {name: "" if name in {"passage", "source"} else None for name in fields if name != "position"}
     masked = questions.copy()
     for name, value in hidden.items():
         masked[name] = pd.Series([value] * len(masked), index=masked.index, dtype=object)
-    return masked
+    return masked.sort_values("question_id", kind="stable", ignore_index=True) if "position" in fields else masked

@@ -47,6 +47,9 @@ def decode(path: Path, content: bytes, encoding: str) -> str:
 def read_delimited(path: Path, content: bytes, delimiter: str, encoding: str) -> Rows:
     """CSV or TSV with a header. Blank lines are skipped; a column without a name is called ``column N``.
 
+    A CSV file whose header has no comma but semicolons or tabs, as spreadsheets of many countries save it, is read by
+    these.
+
     Raises:
         TableError: An unbalanced quote, a row of another length, or a column named twice.
     """
@@ -54,6 +57,8 @@ def read_delimited(path: Path, content: bytes, delimiter: str, encoding: str) ->
     if not text.strip():
         raise TableError(f"{path}: the file is empty; it needs a header and at least one row")
     with _long_fields():
+        if delimiter == ",":
+            delimiter = _sniffed(text)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         records = _records(path, reader)
         _, header = next(records)
@@ -68,6 +73,24 @@ def read_delimited(path: Path, content: bytes, delimiter: str, encoding: str) ->
             rows.cells.append([cell or None for cell in record])
             rows.lines.append(line)
     return rows
+
+
+_OTHER_DELIMITERS = (";", "\t")
+
+
+def _sniffed(text: str) -> str:
+    """What separates the cells of a CSV file: the comma, unless the header is one cell by it and several by another."""
+
+    def cells(delimiter: str) -> int:
+        try:
+            header = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter, strict=True))
+        except csv.Error:  # a quote that ends before this delimiter: not the one that the file was written with
+            return 0
+        return len(header)
+
+    if cells(",") > 1:
+        return ","
+    return next((delimiter for delimiter in _OTHER_DELIMITERS if cells(delimiter) > 1), ",")
 
 
 @contextmanager
@@ -97,7 +120,7 @@ def _records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def _name(delimiter: str) -> str:
-    return "tabs" if delimiter == "\t" else "commas"
+    return {"\t": "tabs", ";": "semicolons"}.get(delimiter, "commas")
 
 
 def named(path: Path, header: list[str]) -> list[str]:
@@ -133,7 +156,9 @@ def write_delimited(path: Path, rows: Rows, delimiter: str) -> bytes:
     check_storable(path, rows, nul=False)
     out = io.StringIO(newline="")
     writer = csv.writer(_PlainLineEnds(out), delimiter=delimiter, lineterminator="\r\n")
-    writer.writerow(rows.columns)
+    alone = len(rows.columns) == 1 and any(other in rows.columns[0] for other in _OTHER_DELIMITERS)
+    header = csv.writer(_PlainLineEnds(out), lineterminator="\r\n", quoting=csv.QUOTE_ALL) if alone else writer
+    header.writerow(rows.columns)  # quoted where it would else be taken for several columns
     writer.writerows([as_text(cell) for cell in row] for row in rows.cells)
     return out.getvalue().encode("utf-8")
 

@@ -148,7 +148,7 @@ def measure_agreement(
     codes, names = pd.factorize(np.asarray(passages, dtype=object)[kept])
     n_passages = len(names)
     weights = np.ones((1, n_passages))
-    if resamples and n_passages:
+    if resamples and n_passages > 1:  # one passage resampled is always itself: no interval, not a narrow one
         draws = rng.multinomial(n_passages, np.full(n_passages, 1 / n_passages), size=resamples)
         weights = np.concatenate([weights, draws.astype(np.float64)])
     tail = (1 - confidence) / 2
@@ -230,6 +230,19 @@ def study_agreement(
             )
         )
     return AgreementStudy(benchmark.name, tuple(results), resamples=resamples, confidence=confidence)
+
+
+def majority_votes(benchmark: Benchmark) -> pd.DataFrame:
+    """The score that more than half of a question's annotators gave: question_id, source, dimension, vote.
+
+    Questions without such a score have no row; ``Agreement.majority`` is the share that has one.
+    """
+    parts = []
+    for dimension in benchmark.scales:
+        items, ratings = rating_matrix(benchmark.scores, dimension, benchmark.annotators)
+        parts.append(items.assign(dimension=dimension, vote=majority_vote(ratings)).dropna(subset="vote"))
+    empty = pd.DataFrame(columns=["question_id", "source", "dimension", "vote"])
+    return pd.concat(parts, ignore_index=True) if parts else empty
 
 
 def _by_passage(values: Floats, codes: NDArray[np.intp], n_passages: int) -> Floats:

@@ -48,7 +48,10 @@ class System:
 
 @dataclass(frozen=True)
 class Difference:
-    """The better of two neighbours in the ranking minus the other, over the passages that both have."""
+    """The better of two systems minus the other, over the passages that both have.
+
+    Each interval is that of one comparison; among twenty true ties about one looks clear.
+    """
 
     better: str
     other: str
@@ -61,10 +64,33 @@ class Difference:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Systems, best first, and each one's difference to the next."""
+    """Systems, best first, and how every two of them differ."""
 
     systems: tuple[System, ...]
-    differences: tuple[Difference, ...]
+    pairs: tuple[Difference, ...]
+    """Every two systems, in the order of the ranking."""
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """Each system and the next that wrote on passages of its own; its neighbour where it shares none at all."""
+        compared = {name for pair in self.pairs if pair.shared_passages for name in (pair.better, pair.other)}
+        chosen: dict[str, Difference] = {}
+        for pair in self.pairs:
+            if pair.shared_passages or pair.better not in compared:
+                chosen.setdefault(pair.better, pair)
+        return tuple(chosen.values())
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of systems that shared passages join, directly or by way of others; scores compare within a group."""
+        groups = [{system.name} for system in self.systems]
+        for pair in self.pairs:
+            if pair.shared_passages:
+                joined = [group for group in groups if pair.better in group or pair.other in group]
+                groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+        order = [system.name for system in self.systems]
+        sorted_groups = [tuple(sorted(group, key=order.index)) for group in groups]
+        return tuple(sorted(sorted_groups, key=lambda group: order.index(group[0])))
 
 
 def rank_systems(
@@ -99,8 +125,9 @@ def rank_systems(
     values = np.column_stack([scores, errors.any(axis=1), errors]).astype(float)
     means = {name: _passage_means(places[names == name], values[names == name]) for name in np.unique(names).tolist()}
     found = []
+    draw = _Draws(rng, resamples)
     for name, (own_passages, sums, counts) in means.items():
-        estimates = _ratio_estimates(sums, counts, rng, resamples)
+        estimates = _ratio_estimates(sums, counts, draw)
         found.append(
             System(
                 name=name,
@@ -112,17 +139,19 @@ def rank_systems(
             )
         )
     found.sort(key=lambda system: (-system.score.value, system.name))
-    pairs = itertools.pairwise(found)
-    return Ranking(tuple(found), tuple(_difference(a.name, b.name, means, rng, resamples) for a, b in pairs))
+    pairs = itertools.combinations(found, 2)
+    return Ranking(tuple(found), tuple(_difference(a.name, b.name, means, draw) for a, b in pairs))
 
 
-def ranking_frame(systems: Sequence[System]) -> pd.DataFrame:
-    """The ranking as a table: one row a system, best first."""
+def ranking_frame(ranking: Ranking) -> pd.DataFrame:
+    """The ranking as a table: one row a system; groups count from 1 and ranks are within a group."""
     import pandas as pd
 
+    by_name = {system.name: system for system in ranking.systems}
     return pd.DataFrame(
         [
             {
+                "group": group,
                 "rank": rank,
                 "system": system.name,
                 "questions": system.questions,
@@ -135,9 +164,30 @@ def ranking_frame(systems: Sequence[System]) -> pd.DataFrame:
                 "error_rate_high": system.error_rate.high,
                 **{f"rate_{slug(t)}": rate for t, rate in system.type_rates.items()},
             }
-            for rank, system in enumerate(systems, start=1)
+            for group, names in enumerate(ranking.groups, start=1)
+            for rank, system in enumerate((by_name[name] for name in names), start=1)
         ]
     )
+
+
+def difference_frame(pairs: Sequence[Difference]) -> pd.DataFrame:
+    """Differences as a table: a row for the score, one for the error rate, and one for each type that differs clearly.
+
+    Pairs that share no passage have no row.
+    """
+    import pandas as pd
+
+    rows = []
+    for pair in pairs:
+        estimates = {"score": pair.score, "error_rate": pair.error_rate}
+        estimates |= {f"rate_{slug(t)}": estimate for t, estimate in pair.types.items()}
+        rows += [
+            (pair.better, pair.other, pair.shared_passages, name, one.value, one.low, one.high, one.is_clear)
+            for name, one in estimates.items()
+            if one is not None
+        ]
+    columns = ["better", "other", "shared_passages", "statistic", "difference", "low", "high", "is_clear"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 _Means = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -151,25 +201,38 @@ def _passage_means(passages: np.ndarray, values: np.ndarray) -> _Means:
     return unique, sums, np.bincount(index, minlength=len(unique)).astype(float)
 
 
-def _ratio_estimates(sums: np.ndarray, counts: np.ndarray, rng: np.random.Generator, resamples: int) -> list[Estimate]:
+class _Draws:
+    """Resamples of n passages as weights (resamples, n); the same ones whenever n is the same, which is quicker."""
+
+    def __init__(self, rng: np.random.Generator, resamples: int) -> None:
+        self._rng = rng
+        self._resamples = resamples
+        self._known: dict[int, np.ndarray] = {}
+
+    def __call__(self, n: int) -> np.ndarray:
+        if n not in self._known:
+            drawn = self._rng.multinomial(n, np.full(n, 1 / n), size=self._resamples)
+            self._known[n] = drawn.astype(float)
+        return self._known[n]
+
+
+def _ratio_estimates(sums: np.ndarray, counts: np.ndarray, draw: _Draws) -> list[Estimate]:
     """Means over questions, with intervals from resampling passages."""
     value = sums.sum(axis=0) / counts.sum()
     if len(counts) < 2:
         return [Estimate(float(v), None, None) for v in value]
-    weights = rng.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=resamples)
+    weights = draw(len(counts))
     drawn = (weights @ sums) / (weights @ counts)[:, None]
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     return [Estimate(*map(float, triple)) for triple in zip(value, low, high, strict=True)]
 
 
-def _difference(
-    better: str, other: str, means: dict[str, _Means], rng: np.random.Generator, resamples: int
-) -> Difference:
+def _difference(better: str, other: str, means: dict[str, _Means], draw: _Draws) -> Difference:
     (a_ids, a_sums, a_counts), (b_ids, b_sums, b_counts) = means[better], means[other]
     shared, in_a, in_b = np.intersect1d(a_ids, b_ids, return_indices=True)
     if not len(shared):
         return Difference(better, other, 0, None, None, {})
     gaps = a_sums[in_a] / a_counts[in_a][:, None] - b_sums[in_b] / b_counts[in_b][:, None]
-    score, error_rate, *types = _ratio_estimates(gaps, np.ones(len(shared)), rng, resamples)
+    score, error_rate, *types = _ratio_estimates(gaps, np.ones(len(shared)), draw)
     clear = {t: e for t, e in zip(ERRORS, types, strict=True) if e.is_clear}
     return Difference(better, other, len(shared), score, error_rate, clear)

@@ -40,10 +40,13 @@ PAIRS: Mapping[str, Callable[[Path], Pairs]] = MappingProxyType(
 READERS: Mapping[str, Callable[[Path], Benchmark | Pairs]] = MappingProxyType({**BENCHMARKS, **PAIRS})
 """Every reader by the name of its source."""
 
+ANNOTATED = ("qgeval",)
+"""Benchmarks that publish single annotators' scores; the others publish averages, and agreement is unknown."""
+
 PROTECTED = ("qgeval", "simqg", "squad-1k")
 """Benchmarks whose passages must never be trained on; the pilot's and the llama3 passages are QGEval's."""
 
-__all__ = ["BENCHMARKS", "PAIRS", "PROTECTED", "READERS", "Benchmark", "Pairs", "read", "read_custom"]
+__all__ = ["ANNOTATED", "BENCHMARKS", "PAIRS", "PROTECTED", "READERS", "Benchmark", "Pairs", "read", "read_custom"]
 
 
 def read(name: str, folder: Path) -> Benchmark | Pairs:

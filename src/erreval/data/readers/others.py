@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from erreval.data.readers.frames import Benchmark, long_scores, question_frame, read_columns
+from erreval.data.readers.frames import SCORE_COLUMNS, Benchmark, long_scores, numbers, question_frame, read_columns
 from erreval.data.tables import ColumnMap, read_questions
 from erreval.errors import TableError
 
@@ -86,7 +88,7 @@ def read_custom(
     path: Path,
     columns: ColumnMap | None = None,
     *,
-    scales: dict[str, tuple[float, float]] | None = None,
+    scales: Mapping[str, tuple[float, float] | None] | None = None,
     encoding: str = "utf-8",
     sheet: str | None = None,
 ) -> Benchmark:
@@ -95,7 +97,7 @@ def read_custom(
     Args:
         path: CSV, TSV, JSONL, JSON, XLSX or Parquet.
         columns: Which column is what.
-        scales: Columns that hold human scores, with their lowest and highest value.
+        scales: Columns that hold human scores, with their lowest and highest value; None for those that occur.
         encoding: Of text formats.
         sheet: Of an XLSX file.
 
@@ -103,8 +105,7 @@ def read_custom(
         TableError: See ``read_questions``; or a score column is missing or holds something else than scores.
     """
     table = read_questions(path, columns, encoding=encoding, sheet=sheet)
-    scales = scales or {}
-    for name in scales:
+    for name in scales or {}:
         if name not in table.rest.columns:
             there = ", ".join(map(repr, table.rest.columns)) or "none"
             raise TableError(f"{path}: no score column {name!r}; the other columns are: {there}")
@@ -113,11 +114,27 @@ def read_custom(
     repeat = records.assign(source=named).groupby(["passage", "answer", "question", "source"], dropna=False, sort=False)
     sources = [s if n == 0 else f"{s}#{n + 1}" for s, n in zip(named, repeat.cumcount(), strict=True)]
     questions = _custom_frame(records, sources)
-    if not scales:
-        scores = pd.DataFrame(columns=["question_id", "source", "dimension", "annotator", "score"])
+    known = {name: scale or observed_scale(path, table.rest, [name]) for name, scale in (scales or {}).items()}
+    if not known:
+        scores = pd.DataFrame(columns=list(SCORE_COLUMNS))
     else:
-        scores = long_scores(path, table.rest, questions, scales, "mean")
-    return Benchmark("custom", questions, scores, scales)
+        scores = long_scores(path, table.rest, questions, known, "mean")
+    return Benchmark("custom", questions, scores, known)
+
+
+def observed_scale(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> tuple[float, float]:
+    """The lowest and highest score in columns of a user's table.
+
+    Raises:
+        TableError: A cell is no number, or there is no score at all.
+    """
+    infinity = float("inf")
+    found = [
+        value for name in columns for value in numbers(path, frame, name, -infinity, infinity) if not math.isnan(value)
+    ]
+    if not found:
+        raise TableError(f"{path}, column {columns[0]!r}: there is no score in it; name another column")
+    return min(found), max(found)
 
 
 def _custom_frame(records: pd.DataFrame, sources: list[str]) -> pd.DataFrame:
