@@ -38,6 +38,9 @@ check: $(VENV)/.developed        ## style, types, import contracts, stage deps
 	lint-imports
 	python tools/stage_deps.py
 
+release-model: $(VENV)/.installed ## the profile's champion as an archive with a model card, into dist/
+	erreval models release -o dist
+
 deps: $(VENV)/.developed         ## write into dvc.yaml which modules each stage imports
 	python tools/stage_deps.py --write
 

@@ -13,6 +13,8 @@ import click
 
 from erreval.cli_columns import column_options
 from erreval.cli_data import data
+from erreval.cli_explain import explain
+from erreval.cli_models import models
 from erreval.cli_progress import progress_bar
 from erreval.cli_systems import compare_systems
 from erreval.errors import ErrevalError
@@ -105,7 +107,7 @@ def _sources_of_project() -> tuple[str, ...]:
 @click.option("--question", help="Diagnose this one question instead of a table.")
 @click.option("--passage", default="", help="Its passage.")
 @click.option("--answer", help="Its answer.")
-@click.option("--model", help="Folder of an Error Identifier, or 'detectors'. [default: the project's champion]")
+@click.option("--model", help="As `erreval models list` names it, or a folder. [default: the champion]")
 @column_options
 def diagnose(
     table: Path | None,
@@ -172,6 +174,8 @@ def doctor() -> None:
 
 main.add_command(data)
 main.add_command(compare_systems)
+main.add_command(explain)
+main.add_command(models)
 
 if __name__ == "__main__":
     main()

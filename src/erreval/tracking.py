@@ -114,6 +114,12 @@ def find_run_by_flow(flow_run_id: str) -> str | None:
     return None
 
 
+def store_exists() -> bool:
+    """Whether there is a store to ask: a server, or a database that was made. ``open_store`` would make one."""
+    database = _database(default_tracking_uri())
+    return database is None or database.is_file()
+
+
 @contextmanager
 def open_store() -> Iterator[Store]:
     """The experiment in the store that ``default_tracking_uri`` names, both made where they are not there.
@@ -225,6 +231,10 @@ class Store:
                 model, source=f"models:/{model_id}", run_id=run_id, tags=dict(tags), model_id=model_id
             )
         return version
+
+    def download(self, uri: str, folder: Path) -> Path:
+        """Copy all that was logged with a model (``models:/NAME/VERSION``) into a folder; gives where it lies."""
+        return Path(self._mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(folder)))
 
     def champion(self, model: str) -> Any:
         """The version with the alias ``champion``; None where no version carries it."""

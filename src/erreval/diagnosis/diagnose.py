@@ -11,8 +11,10 @@ from pathlib import Path
 
 from erreval.diagnosis.detectors.registry import labels_from_evidence, run_detectors, why_not_judged
 from erreval.diagnosis.identifier import Identifier, label_sets
+from erreval.diagnosis.loading import load_identifier
 from erreval.errors import ErrevalError
 from erreval.layout import Layout, read_champion
+from erreval.models.catalogue import LocatedModel, locate
 from erreval.records import Diagnosis, Evidence, Question
 from erreval.settings import load_settings
 from erreval.taxonomy import ALL_TYPES, ERRORS, ErrorType
@@ -21,7 +23,7 @@ DETECTORS = "detectors"
 """Who diagnosed, where no model did."""
 
 MODEL_VARIABLE = "ERREVAL_MODEL"
-"""Environment variable that names an Error Identifier's folder, or ``detectors``."""
+"""Environment variable that names an Error Identifier as ``locate`` takes it, or ``detectors``."""
 
 
 def diagnose(
@@ -33,14 +35,24 @@ def diagnose(
         question: The generated question.
         passage: The text it was made from; without it only what needs no passage is judged.
         answer: The answer it was made for; without it only what needs no answer is judged.
-        model: An Error Identifier, the folder of one, or ``"detectors"``. By default the one that
-            ``ERREVAL_MODEL`` names, else the champion of the project in the current folder, else the detectors.
+        model: An Error Identifier, the folder of one, a name that `erreval models list` shows, or ``"detectors"``. By
+            default the one that ``ERREVAL_MODEL`` names, else the champion of the project in the current folder,
+            else the detectors.
 
     Returns:
         The label set with probabilities and evidence; ``Diagnosis.model`` says who diagnosed.
 
     Raises:
         ErrevalError: The question is empty, something is no text, or the given model cannot be loaded.
+    """
+    return diagnose_all([as_question(question, passage, answer)], find_identifier(model))[0]
+
+
+def as_question(question: str, passage: str = "", answer: str | None = None) -> Question:
+    """A question from what a caller gives.
+
+    Raises:
+        ErrevalError: The question is empty, or something is no text.
     """
     for name, text in (("question", question), ("passage", passage), ("answer", answer or "")):
         if not isinstance(text, str):
@@ -50,7 +62,7 @@ def diagnose(
     for name, text in (("question", question), ("passage", passage), ("answer", answer or "")):
         if not text.isascii():
             _refuse_broken_text(name, text)
-    return diagnose_all([Question(question=question, passage=passage, answer=answer)], find_identifier(model))[0]
+    return Question(question=question, passage=passage, answer=answer)
 
 
 def _refuse_broken_text(name: str, text: str) -> None:
@@ -62,7 +74,7 @@ def _refuse_broken_text(name: str, text: str) -> None:
         ) from None
 
 
-_loaded: dict[tuple[str, str, float], Identifier] = {}
+_loaded: dict[tuple[str, str, tuple[tuple[str, int], ...]], Identifier] = {}
 
 
 def find_identifier(model: Identifier | Path | str | None = None, project: Path | None = None) -> Identifier | None:
@@ -80,21 +92,29 @@ def find_identifier(model: Identifier | Path | str | None = None, project: Path 
     named = model or os.environ.get(MODEL_VARIABLE)
     if named == DETECTORS:
         return None
-    folder = Path(named) if named else _champion(project or Path())
-    if folder is None:
+    place = locate(named) if named else _champion(project or Path())
+    if place is None:
         return None
-    weights = folder / "model.safetensors"
-    key = (str(folder), str(folder.resolve()), weights.stat().st_mtime if weights.exists() else 0.0)
+    key = (place.name, str(place.folder.resolve()), _stamp(place.folder))
     if key not in _loaded:
-        _loaded[key] = Identifier.load(folder)
+        _loaded[key] = load_identifier(place.folder)
+        _loaded[key].name = place.name
     return _loaded[key]
 
 
-def _champion(project: Path) -> Path | None:
+def _stamp(folder: Path) -> tuple[tuple[str, int], ...]:
+    """When the files of a model were last written: a model that was trained anew is loaded anew."""
+    return tuple(sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()))
+
+
+def _champion(project: Path) -> LocatedModel | None:
     if not (project / "params.yaml").is_file():
         return None
     layout = Layout(load_settings(project / "params.yaml").profile, project)
-    return read_champion(layout) if layout.champion.exists() else None
+    if not layout.champion.exists():
+        return None
+    folder = read_champion(layout)
+    return LocatedModel(folder, str(folder))
 
 
 def diagnose_all(
