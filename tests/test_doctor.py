@@ -87,6 +87,7 @@ def test_all_well_ends_with_0(project: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("params.yaml", "seed", "mend"),
         ("chat endpoint", "is no address", "OPENAI_BASE_URL"),
         ("public data", "lacks", "ERREVAL_MIRROR"),
+        ("ERREVAL_MIRROR", "nowhere is no folder", "OWNER/REPO/COMMIT/PATH"),
     ],
 )
 def test_each_problem_is_told_with_its_remedy_and_ends_with_2(
@@ -106,6 +107,8 @@ def test_each_problem_is_told_with_its_remedy_and_ends_with_2(
             (project / "params.yaml").write_text(re.sub(r"(?m)^seed: \d+", "seed: -1", text))
         case "chat endpoint":
             monkeypatch.setenv("OPENAI_BASE_URL", "localhost:1")
+        case "ERREVAL_MIRROR":  # told even where no public data are used
+            monkeypatch.setenv("ERREVAL_MIRROR", "nowhere")
         case _:
             apply_profile(project / "params.yaml", "offline")
             (project / "mirror").mkdir()
@@ -118,6 +121,11 @@ def test_each_problem_is_told_with_its_remedy_and_ends_with_2(
     assert reply.exit_code == 2
     assert f"BAD   {what}: " in reply.output
     assert not isinstance(reply.exception, ErrevalError)
+
+
+def test_a_mirror_that_is_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ERREVAL_MIRROR", str(tmp_path))
+    assert finding("ERREVAL_MIRROR") == Finding("ERREVAL_MIRROR", "ok", str(tmp_path))
 
 
 def _refuse(**_: object) -> None:

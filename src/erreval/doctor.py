@@ -36,7 +36,7 @@ def examine(project: Path) -> list[Finding]:
     Args:
         project: The project's root folder, or a folder where `erreval diagnose` is used.
     """
-    return [*_installed(), *_machine(project), *_project(project), *_chat_endpoint()]
+    return [*_installed(), *_machine(project), *_mirror(), *_project(project), *_chat_endpoint()]
 
 
 def _installed() -> Iterator[Finding]:
@@ -69,6 +69,18 @@ def _machine(project: Path) -> Iterator[Finding]:
         yield Finding(
             "project folder", "problem", f"{project.resolve()}: {error.strerror}", "work in a folder that is your own"
         )
+
+
+def _mirror() -> Iterator[Finding]:
+    from erreval.data.sources import mirror_folder
+
+    try:
+        folder = mirror_folder()
+    except ErrevalError as error:
+        yield Finding("ERREVAL_MIRROR", "problem", str(error), "name a folder laid out OWNER/REPO/COMMIT/PATH")
+        return
+    if folder is not None:
+        yield Finding("ERREVAL_MIRROR", "ok", str(folder))
 
 
 def _project(project: Path) -> Iterator[Finding]:
