@@ -9,7 +9,8 @@ from typing import Any
 
 from erreval.diagnosis.diagnose import DETECTORS, diagnose_all
 from erreval.diagnosis.highlight import Piece, Span, pieces
-from erreval.diagnosis.identifier import DEFAULT_THRESHOLD, Identifier
+from erreval.diagnosis.identifier import Identifier
+from erreval.diagnosis.loading import thresholds
 from erreval.diagnosis.scores import one_diagnosis_scores
 from erreval.records import Diagnosis, Evidence, Question
 from erreval.taxonomy import ALL_TYPES, DEFINITIONS, TYPE_INDEX, Dimension, ErrorType
@@ -140,12 +141,12 @@ def explain(question: Question, identifier: Identifier | None, found_in: Iterabl
         found_in: The tables that hold the question.
     """
     diagnosis = diagnose_all([question], identifier)[0]
-    threshold = DEFAULT_THRESHOLD if identifier is None else identifier.threshold
+    threshold = thresholds(identifier)
     verdicts = tuple(
         Verdict(
             type=t,
             value=diagnosis.probabilities.get(t),
-            threshold=None if t is ErrorType.NO_ERROR else threshold,
+            threshold=threshold.get(t),
             named=t in diagnosis.labels,
             why_not_judged=diagnosis.not_judged.get(t),
         )
