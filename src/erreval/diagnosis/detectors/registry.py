@@ -15,6 +15,7 @@ from erreval.diagnosis.detectors.off_topic import OffTopicDetector
 from erreval.diagnosis.detectors.spell_error import SpellErrorDetector
 from erreval.diagnosis.detectors.unnecessary_copy import UnnecessaryCopyDetector
 from erreval.diagnosis.detectors.vague import VagueDetector
+from erreval.diagnosis.readable import readable
 from erreval.records import Evidence, Question
 from erreval.taxonomy import NEEDS_ANSWER, NEEDS_PASSAGE, TYPE_INDEX, ErrorType
 
@@ -48,7 +49,8 @@ def run_detectors(question: Question) -> tuple[Evidence, ...]:
     Returns:
         What was found, in the order of the taxonomy, weak findings (score below one half) included.
     """
-    asked = (d.detect(question) for d in DETECTORS if why_not_judged(question, d.error) is None)
+    read = readable(question)
+    asked = (d.detect(read) for d in DETECTORS if why_not_judged(question, d.error) is None)
     return tuple(found for found in asked if found is not None)
 
 
