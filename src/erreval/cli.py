@@ -14,6 +14,8 @@ import click
 from erreval.cli_columns import column_options
 from erreval.cli_data import data
 from erreval.cli_explain import explain
+from erreval.cli_identifiers import compare_identifiers, train_lora
+from erreval.cli_inject import inject
 from erreval.cli_models import models
 from erreval.cli_progress import progress_bar
 from erreval.cli_systems import compare_systems
@@ -176,6 +178,9 @@ main.add_command(data)
 main.add_command(compare_systems)
 main.add_command(explain)
 main.add_command(models)
+main.add_command(inject)
+main.add_command(compare_identifiers)
+main.add_command(train_lora)
 
 if __name__ == "__main__":
     main()

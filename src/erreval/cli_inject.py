@@ -64,9 +64,9 @@ def inject(
     """
     import numpy as np
 
+    from erreval.chat.journal import read_journal
     from erreval.data.labelled import parse_types
     from erreval.data.tables import check_writable, read_questions, write_table
-    from erreval.diagnosis.injection.by_llm.journal import read_journal
     from erreval.diagnosis.injection.by_llm.outcome import labelled_set
     from erreval.diagnosis.injection.by_llm.plan import draw_items
     from erreval.diagnosis.injection.by_llm.route import Agreement, estimate
@@ -164,7 +164,7 @@ def _run(
     from contextlib import AsyncExitStack
 
     from erreval.chat.client import ChatClient
-    from erreval.diagnosis.injection.by_llm.journal import Journal
+    from erreval.chat.journal import Journal
     from erreval.diagnosis.injection.by_llm.route import write_and_judge
 
     async def work(kept: Journal) -> Batch[Written]:

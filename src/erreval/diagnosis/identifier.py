@@ -79,6 +79,10 @@ class Identifier:
         probabilities: np.ndarray = 1.0 / (1.0 + np.exp(-raw))
         return probabilities
 
+    def decide(self, probabilities: np.ndarray) -> list[frozenset[ErrorType]]:
+        """The label sets that follow from probabilities, (n, 11), by this identifier's threshold."""
+        return label_sets(probabilities, self.threshold)
+
     def truncated(self, questions: Sequence[Question]) -> list[bool]:
         """Whether the encoder sees only part of each question's text."""
         return [item.truncated for item in encode(self._tokenizer, questions, self.max_tokens)]

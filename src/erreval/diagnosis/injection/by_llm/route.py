@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from erreval.chat.batch import Batch, run_all
 from erreval.chat.exchange import ChatReply, ChatRequest, Completer, Sampling
-from erreval.diagnosis.injection.by_llm.journal import Journal, call_id
+from erreval.chat.journal import Journal, call_id
 from erreval.diagnosis.injection.by_llm.plan import Item
 from erreval.diagnosis.injection.by_llm.prompts import judge_messages, writer_messages
 from erreval.diagnosis.injection.by_llm.replies import read_confidence, read_question
