@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from erreval.diagnosis.detectors.registry import labels_from_evidence, run_detectors, why_not_judged
-from erreval.diagnosis.identifier import Identifier, label_sets
+from erreval.diagnosis.identifier import Identifier
 from erreval.diagnosis.loading import load_identifier
 from erreval.errors import ErrevalError
 from erreval.layout import Layout, read_champion
@@ -170,7 +170,7 @@ def _by_identifier(
     questions: Sequence[Question], identifier: Identifier, report: Callable[[int, int], None] | None
 ) -> list[Diagnosis]:
     probabilities = identifier.predict_probabilities(questions, report)
-    sets = label_sets(probabilities, identifier.threshold)
+    sets = identifier.decide(probabilities)
     cut = identifier.truncated(questions)
     found = []
     for question, row, labels, truncated in zip(questions, probabilities, sets, cut, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from erreval.diagnosis.identifier import check_not_collapsed, label_sets
+from erreval.diagnosis.identifier import check_not_collapsed
 from erreval.diagnosis.loading import load_identifier
 from erreval.models.contents import check_contents, content_hash
 from erreval.records import Question
@@ -73,5 +73,5 @@ def check_model(folder: Path) -> ModelCheck:
         sha256=content_hash(files),
         files=len(files),
         bytes=sum(path.stat().st_size for path in files.values()),
-        diagnosed=tuple(label_sets(probabilities, identifier.threshold)),
+        diagnosed=tuple(identifier.decide(probabilities)),
     )
