@@ -21,6 +21,7 @@ Action = Callable[["_Handler", dict[str, Any]], None]
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     owner: ChatServer
 
     def send(self, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None) -> None:

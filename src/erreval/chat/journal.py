@@ -54,8 +54,9 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
-        self._lock.release()
+        # Before it is released: whoever comes now makes a lock of its own, and nothing is written here any more.
         Path(self._lock.lock_file).unlink(missing_ok=True)
+        self._lock.release()
 
     def reply(self, identity: tuple[str, str], request: ChatRequest) -> ChatReply | None:
         """The kept reply to a request, if there is one."""

@@ -6,14 +6,24 @@ import json
 import re
 from typing import Any
 
+FENCES = ("passage", "answer", "question", "sound_question")
+"""The tags that prompts use."""
+
+_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
+
 
 def fenced(name: str, text: str) -> str:
-    """A text between tags of its own; whatever in it looks like one of these tags loses its bracket.
+    """A text between tags of its own; whatever in it looks like one of the tags of prompts loses its bracket.
 
-    So a passage cannot close its fence and go on as if it were the prompt.
+    So a passage cannot close its fence and go on as if it were the prompt, nor hold a question that looks like the one
+    to judge.
+
+    Raises:
+        ValueError: The name is not in ``FENCES``.
     """
-    tame = re.sub(rf"<(?=\s*/?\s*{re.escape(name)}\b)", "‹", text, flags=re.IGNORECASE)
-    return f"<{name}>\n{tame.strip()}\n</{name}>"
+    if name not in FENCES:
+        raise ValueError(f"{name!r} is no fence; add it to FENCES, so that texts cannot hold it")
+    return f"<{name}>\n{_TAG.sub('‹', text).strip()}\n</{name}>"
 
 
 def last_object(text: str, key: str) -> dict[str, Any] | None:
