@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from erreval.diagnosis.examples import one_by_one, verifier_examples
 from erreval.diagnosis.identifier import Identifier, label_sets
 from erreval.diagnosis.metrics import co_occurrence, label_set_metrics, verdict_metrics
-from erreval.diagnosis.training import one_by_one, verifier_examples
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import label_sets_of, questions_of
 from pipelines.context import open_context, round_argument, write_json

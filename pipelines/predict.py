@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from erreval.diagnosis.examples import multi_hot
 from erreval.diagnosis.identifier import Identifier, label_sets
-from erreval.diagnosis.training import multi_hot
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import questions_of
 from erreval.refinement.confidence import inconsistency, set_confidence, uncertainty

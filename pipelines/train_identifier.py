@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pipelines.context import round_argument
+from pipelines.launch import launch
 from pipelines.supervision import run
 from pipelines.training import train
 
@@ -15,4 +18,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run(partial(launch, "pipelines.train_identifier", main))

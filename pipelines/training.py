@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from erreval.data.splits import dev_fold
 from erreval.diagnosis.backbone import Task
+from erreval.diagnosis.examples import Example, one_by_one, verifier_examples
 from erreval.diagnosis.identifier import Identifier, check_not_collapsed
-from erreval.diagnosis.training import Example, fine_tune, one_by_one, verifier_examples
+from erreval.diagnosis.training import fine_tune
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import label_sets_of, questions_of
 from erreval.settings import TrainingSettings
@@ -32,8 +34,9 @@ def train(task: Task, round_key: str) -> None:
         frame = pd.read_parquet(layout.training_set(round_key))
         probes = pd.read_parquet(layout.prepared / "heldout.parquet").head(PROBES)
         examples = _examples(task, frame, settings.verifier.negatives_per_question if task == "verifier" else 0, rng)
+        dev = _choosing_examples(task, layout.prepared, rng) if recipe.best_by == "dev_micro_f1" else []
         print(f"{name}: {len(examples)} examples from {len(frame)} questions", flush=True)
-        fine_tune(
+        is_main = fine_tune(
             task,
             layout.start(getattr(settings.rounds[round_key], task)),
             examples,
@@ -43,9 +46,20 @@ def train(task: Task, round_key: str) -> None:
             seed=int(rng.integers(2**31)),
             output=work.path(output),
             work=work.folder / "trainer",
+            dev=dev,
+            processes=settings.accelerate.processes,
+            precision=settings.accelerate.mixed_precision,
             report=lambda line: print(f"{name}: {line}", flush=True),
         )
-        _refuse_collapse(task, name, work.path(output), probes, rng)
+        if is_main:
+            _refuse_collapse(task, name, work.path(output), probes, rng)
+
+
+def _choosing_examples(task: Task, prepared: Path, rng: np.random.Generator) -> list[Example]:
+    """The dev questions that choose the checkpoint, and nothing else: calibration and thresholds have other folds."""
+    frame = pd.read_parquet(prepared / "development.parquet")
+    mine = (frame["side"] == "dev") & (frame["passage_id"].map(dev_fold) == "checkpoint")
+    return _examples(task, frame[mine], 1, rng)
 
 
 def _examples(task: Task, frame: pd.DataFrame, negatives: int, rng: np.random.Generator) -> list[Example]:

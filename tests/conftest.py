@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from erreval.diagnosis.training import Example
+    from erreval.diagnosis.examples import Example
     from erreval.records import Question
     from erreval.taxonomy import ErrorType
 
 # Before anything heavy is imported: no package reports what is tested, and busy machines are not made busier.
 for _name, _value in {
     "DO_NOT_TRACK": "1",
+    "ERREVAL_PRECISION": "fp32",
     "DVC_NO_ANALYTICS": "1",
     "GX_ANALYTICS_ENABLED": "false",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -134,6 +135,9 @@ def train_tiny(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) ->
                 learning_rate=learning_rate,
                 weight_decay=0.01,
                 warmup_share=0.1,
+                loss="weighted",
+                best_by="last",
+                early_stopping_patience=0,
                 threshold=0.5,
             ),
             epochs=epochs,
@@ -150,7 +154,7 @@ def train_tiny(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="session")
 def tiny_identifier(train_tiny: Any, separable: Any) -> Path:
     """Folder of a real Error Identifier, trained on ``separable``."""
-    from erreval.diagnosis.training import Example
+    from erreval.diagnosis.examples import Example
 
     folder: Path = train_tiny("identifier", [Example(q, (s,)) for q, s in zip(*separable, strict=True)])[0]
     return folder
@@ -161,7 +165,7 @@ def tiny_verifier(train_tiny: Any, separable: Any) -> Path:
     """Folder of a real Verifier, trained on ``separable`` with perturbed label sets."""
     import numpy as np
 
-    from erreval.diagnosis.training import verifier_examples
+    from erreval.diagnosis.examples import verifier_examples
 
     folder: Path = train_tiny("verifier", verifier_examples(*separable, 3, np.random.default_rng(3)), epochs=8)[0]
     return folder
@@ -170,7 +174,7 @@ def tiny_verifier(train_tiny: Any, separable: Any) -> Path:
 @pytest.fixture(scope="session")
 def tiny_standard(train_tiny: Any, separable: Any) -> Path:
     """Folder of a real Error Identifier with the backbone's own classification head."""
-    from erreval.diagnosis.training import Example
+    from erreval.diagnosis.examples import Example
 
     examples = [Example(q, (s,)) for q, s in zip(*separable, strict=True)]
     folder: Path = train_tiny("identifier", examples, head="standard")[0]

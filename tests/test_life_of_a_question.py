@@ -14,10 +14,10 @@ import pytest
 import erreval
 from erreval.data.tables import read_questions, read_table, write_table
 from erreval.diagnosis.detectors.registry import labels_from_evidence, run_detectors
+from erreval.diagnosis.examples import multi_hot
 from erreval.diagnosis.identifier import Identifier, label_sets
 from erreval.diagnosis.report import diagnosis_table
 from erreval.diagnosis.scores import dimension_scores, one_diagnosis_scores
-from erreval.diagnosis.training import multi_hot
 from erreval.diagnosis.verifier import Verifier
 from erreval.refinement.confidence import inconsistency, set_confidence, uncertainty
 from erreval.taxonomy import (

@@ -72,12 +72,19 @@ class EncoderSettings(_Section):
     frozen_layers: int = Field(ge=0)
 
 
+Precision = Literal["auto", "no", "bf16", "fp16"]
+"""Of the arithmetic of training; ``auto`` is bf16 where the hardware has it, else ``no``."""
+
+
 class AccelerateSettings(_Section):
     """How training is launched."""
 
     processes: int = Field(ge=1)
     threads: int = Field(ge=1)
-    mixed_precision: Literal["no", "bf16", "fp16"]
+    mixed_precision: Precision
+
+
+LossName = Literal["plain", "weighted", "focal"]
 
 
 class TrainingSettings(_Section):
@@ -89,7 +96,16 @@ class TrainingSettings(_Section):
     learning_rate: float = Field(gt=0, lt=1)
     weight_decay: float = Field(ge=0)
     warmup_share: float = Field(ge=0, lt=1)
+    loss: LossName
+    best_by: Literal["last", "dev_micro_f1"]
+    early_stopping_patience: int = Field(ge=0)
     threshold: float = Field(gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _stopping_needs_dev(self) -> TrainingSettings:
+        if self.early_stopping_patience and self.best_by == "last":
+            raise ValueError("early_stopping_patience needs best_by: dev_micro_f1; 0 trains for all epochs")
+        return self
 
 
 class VerifierSettings(TrainingSettings):
@@ -128,6 +144,55 @@ class AnnotatorSettings(_Section):
     error_rate: float = Field(ge=0, le=1)
 
 
+class OverlapSettings(_Section):
+    """When a passage counts as that of a benchmark."""
+
+    ngram: int = Field(ge=3, le=50)
+    share: float = Field(gt=0, le=1)
+
+
+class ExamplesSettings(_Section):
+    """The fewest examples of each error type."""
+
+    training: int = Field(ge=0)
+    assessed: int = Field(ge=0)
+
+
+class DriftSettings(_Section):
+    """The most that a round's training set may differ from the one before, each figure from 0 to 1."""
+
+    label_distribution: float = Field(ge=0, le=1)
+    question_length: float = Field(ge=0, le=1)
+    passage_length: float = Field(ge=0, le=1)
+    source_mix: float = Field(ge=0, le=1)
+
+    def thresholds(self) -> dict[str, float]:
+        """By the names that reports use."""
+        return {name.replace("_", " "): value for name, value in self.model_dump().items()}
+
+
+Warned = Literal["repeated questions", "examples of each type", "nearly constant scores", "drift"]
+"""The checks that only warn unless ``gates.stop_on`` names them."""
+
+
+class GateSettings(_Section):
+    """Thresholds of the quality gates, and which findings stop a run."""
+
+    stop_on: tuple[Warned, ...]
+    overlap: OverlapSettings
+    examples: ExamplesSettings
+    commonest_score: float = Field(gt=0, le=1)
+    drift: DriftSettings
+
+
+class LabelNoiseSettings(_Section):
+    """How doubtful labels are found."""
+
+    folds: int = Field(ge=2, le=20)
+    least_auroc: float = Field(ge=0.5, le=1)
+    most: float = Field(ge=0, le=1)
+
+
 class RoundPlan(_Section):
     """What the models of a round start from: ``backbone`` or the folder of the round before."""
 
@@ -149,6 +214,8 @@ class Settings(_Section):
     seed: int = Field(ge=0, lt=2**31)
     data: DataSettings
     injection: InjectionSettings
+    gates: GateSettings
+    label_noise: LabelNoiseSettings
     encoder: EncoderSettings
     accelerate: AccelerateSettings
     identifier: TrainingSettings

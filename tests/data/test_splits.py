@@ -9,7 +9,7 @@ import pytest
 
 from erreval.data.overlap import find_overlaps, without_overlaps
 from erreval.data.readers import READERS
-from erreval.data.splits import assign_sides, side_of
+from erreval.data.splits import assign_sides, dev_fold, side_of
 from erreval.records import passage_id
 
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -53,6 +53,17 @@ def test_shares_must_be_a_distribution(shares: dict[str, float]) -> None:
 
 def test_a_side_without_a_share_gets_nothing() -> None:
     assert {side_of(passage_id(str(i)), {"a": 1.0, "b": 0.0}, "s") for i in range(200)} == {"a"}
+
+
+def test_a_dev_passage_decides_one_thing() -> None:
+    ids = [passage_id(str(i)) for i in range(6000)]
+    folds = [dev_fold(one) for one in ids]
+    shares = {name: round(folds.count(name) / 6000, 2) for name in ("checkpoint", "calibration", "thresholds")}
+    assert shares == pytest.approx(dict.fromkeys(shares, 1 / 3), abs=0.02)
+    # The fold says nothing about the side that another split puts the passage on.
+    dev = [side_of(one, {"dev": 0.5, "test": 0.5}, "development") == "dev" for one in ids]
+    in_fold = [is_dev for is_dev, fold in zip(dev, folds, strict=True) if fold == "checkpoint"]
+    assert sum(in_fold) / len(in_fold) == pytest.approx(0.5, abs=0.03)
 
 
 WORDS = [f"word{i}" for i in range(60)]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from erreval.diagnosis.metrics import co_occurrence, label_set_metrics, verdict_metrics
 from erreval.diagnosis.examples import multi_hot
+from erreval.diagnosis.metrics import co_occurrence, label_set_metrics, verdict_metrics
 from erreval.taxonomy import ALL_TYPES, ErrorType
 
 NONE, VAGUE, SPELL = ErrorType.NO_ERROR, ErrorType.VAGUE, ErrorType.SPELL_ERROR

@@ -11,16 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erreval.diagnosis.training import (
-    Example,
-    collate,
-    multi_hot,
-    one_by_one,
-    perturbed,
-    positive_weights,
-    training_rows,
-    verifier_examples,
-)
+from erreval.diagnosis.examples import Example, multi_hot, one_by_one, perturbed, verifier_examples
+from erreval.diagnosis.losses import Objective
+from erreval.diagnosis.training import collate, training_rows
 from erreval.records import Question
 from erreval.taxonomy import ALL_TYPES, ERRORS, ErrorType, check_label_set
 
@@ -71,16 +64,6 @@ def test_verifier_examples_hold_the_right_set_first_and_different_wrong_ones(
     ]  # fmt: skip
 
 
-def test_positive_weights_by_hand() -> None:
-    sets = [SOUND] * 9 + [frozenset({ErrorType.VAGUE})]
-    weights = dict(zip(ALL_TYPES, positive_weights(sets), strict=True))
-    assert weights[ErrorType.VAGUE] == 3.0  # sqrt(9 negatives / 1 positive)
-    assert weights[ErrorType.NO_ERROR] == 1.0  # sqrt(1/9), but never below 1
-    assert weights[ErrorType.OFF_TOPIC] == 1.0  # never seen: no weight
-    rare = positive_weights([SOUND] * 999 + [frozenset({ErrorType.VAGUE})])
-    assert rare[ALL_TYPES.index(ErrorType.VAGUE)] == 10.0  # sqrt(999) is cut
-
-
 def test_multi_hot() -> None:
     hot = multi_hot([SOUND, frozenset({ErrorType.INCOMPLETE, ErrorType.VAGUE})])
     assert hot.tolist() == [[0] * 10 + [1], [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]]
@@ -97,35 +80,16 @@ def _model(folder: Path, task: str, head: str = "pooled", frozen: int = 0) -> tu
     return build_classifier(folder, task, head, frozen)[0].eval(), AutoTokenizer.from_pretrained(folder)  # type: ignore[arg-type]
 
 
-def test_positive_weights_change_the_gradient(tiny_backbone: Path, separable: Any) -> None:
-    model, tokenizer = _model(tiny_backbone, "identifier")
-    examples = [Example(q, (s,)) for q, s in zip(*separable, strict=True)]
-    batch = collate(training_rows("identifier", model, tokenizer, examples, 64), 0)
-
-    def gradient(weight: list[float] | None) -> Any:
-        model.config.positive_weight = weight
-        model.zero_grad()
-        model(**batch).loss.backward()
-        return model.classifier.bias.grad.clone().numpy()
-
-    plain, ones, heavy = gradient(None), gradient([1.0] * 11), gradient([3.0 if k == 4 else 1.0 for k in range(11)])
-    np.testing.assert_allclose(plain, ones, atol=1e-7)
-    vague = ALL_TYPES.index(ErrorType.VAGUE)
-    assert heavy[vague] < ones[vague]  # pulled up harder
-    np.testing.assert_allclose(np.delete(heavy, vague), np.delete(ones, vague), atol=1e-7)
-
-
 def test_the_loss_falls_and_the_head_warms_up_first(tiny_backbone: Path, tiny_identifier: Path, separable: Any) -> None:
     from erreval.diagnosis.identifier import load_classifier
 
     examples = [Example(q, (s,)) for q, s in zip(*separable, strict=True)]
     fresh, tokenizer = _model(tiny_backbone, "identifier")
     trained, _ = load_classifier(tiny_identifier)
-    fresh.config.positive_weight = trained.config.positive_weight = positive_weights(
-        [e.label_sets[0] for e in examples]
-    )
+    objective = Objective.of("identifier", "weighted", examples)
     batch = collate(training_rows("identifier", fresh, tokenizer, examples, 64), 0)
-    before, after = (float(model.cpu()(**batch).loss.detach()) for model in (fresh, trained))
+    labels = batch.pop("labels")
+    before, after = (float(objective(model.cpu()(**batch).logits, labels).detach()) for model in (fresh, trained))
     assert after < before / 3
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from erreval.diagnosis.training import one_by_one, verifier_examples
+from erreval.diagnosis.examples import one_by_one, verifier_examples
 from erreval.diagnosis.verifier import Verifier
 from erreval.errors import ErrevalError
 from erreval.taxonomy import ErrorType

@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from typing import Literal, cast
 
 import pandas as pd
+
+DevFold = Literal["checkpoint", "calibration", "thresholds"]
+"""What a passage of the development set's dev half decides: one thing each, so that no question decides twice."""
 
 
 def side_of(passage_id: str, shares: Mapping[str, float], salt: str) -> str:
@@ -47,3 +51,13 @@ def assign_sides(frame: pd.DataFrame, shares: Mapping[str, float], salt: str) ->
     ids = frame["passage_id"]
     sides = {one: side_of(one, shares, salt) for one in dict.fromkeys(ids)}
     return pd.Series([sides[one] for one in ids], index=frame.index, dtype=object, name="side")
+
+
+def dev_fold(passage_id: str) -> DevFold:
+    """What a passage of the dev half decides, a third of the passages each.
+
+    Args:
+        passage_id: See ``records.passage_id``.
+    """
+    thirds = {"checkpoint": 1 / 3, "calibration": 1 / 3, "thresholds": 1 / 3}
+    return cast(DevFold, side_of(passage_id, thirds, salt="what a dev passage decides"))

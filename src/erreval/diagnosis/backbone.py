@@ -63,12 +63,15 @@ def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) ->
         head: ``pooled`` or ``standard``; of no account for a classifier that is continued.
         frozen_layers: The embeddings and this many lower layers get no gradient; 0 trains all.
 
+    Weights are in single precision whatever the backbone was saved in, as training wants them.
+
     Returns:
         The classifier, and whether its head is new.
     """
+    import torch
     from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-    from erreval.diagnosis.pooled import PooledEncoder, PooledEncoderConfig
+    from erreval.diagnosis.pooled import PooledEncoder, PooledEncoderConfig, without_pooler
 
     inner = AutoConfig.from_pretrained(folder)
     names = [t.value for t in ALL_TYPES] if task == "identifier" else list(VERDICTS)
@@ -82,9 +85,9 @@ def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) ->
         inner.model_type == PooledEncoderConfig.model_type
     )
     if is_classifier:
-        model = AutoModelForSequenceClassification.from_pretrained(folder)
+        model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
     elif head == "standard":
-        model = AutoModelForSequenceClassification.from_pretrained(folder, **labels)
+        model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, **labels)
     else:
         config = PooledEncoderConfig(
             encoder=inner.to_dict(),
@@ -92,18 +95,21 @@ def build_classifier(folder: Path, task: Task, head: str, frozen_layers: int) ->
             label_set_size=len(TYPE_INDEX) if task == "verifier" else 0,
             **labels,
         )
-        model = PooledEncoder(config)
-        model.encoder.load_state_dict(AutoModel.from_pretrained(folder, add_pooling_layer=False).state_dict())
+        model = PooledEncoder(config).float()
+        model.encoder.load_state_dict(AutoModel.from_pretrained(folder, **without_pooler(inner)).state_dict())
     _freeze(model, frozen_layers)
     return model, not is_classifier
 
 
 def _freeze(model: Any, layers: int) -> None:
-    """Take the gradient from the embeddings and the lower layers."""
+    """Take the gradient from the embeddings and the lower layers, whatever the architecture calls its stack."""
+    from torch.nn import ModuleList
+
     if not layers:
         return
     base = model.base_model
-    stack = getattr(base, "encoder", base)
-    for module in [base.embeddings, *list(stack.layer)[:layers]]:
+    count = base.config.num_hidden_layers
+    stack = next(module for module in base.modules() if isinstance(module, ModuleList) and len(module) == count)
+    for module in [base.embeddings, *list(stack)[:layers]]:
         for parameter in module.parameters():
             parameter.requires_grad = False

@@ -12,7 +12,11 @@ PAD_TO = 16
 
 
 def pad(encoded: Sequence[Encoded], pad_id: int) -> dict[str, Any]:
-    """Encoded examples as a batch, padded to the longest, rounded up to a multiple of ``PAD_TO``."""
+    """Encoded examples of one tokeniser as a batch, padded to the longest, rounded up to a multiple of ``PAD_TO``.
+
+    Returns:
+        ``input_ids`` and ``attention_mask``, and ``token_type_ids`` where the encoder has them; (batch, tokens) each.
+    """
     import torch
 
     longest = max(len(item.input_ids) for item in encoded)
@@ -23,6 +27,8 @@ def pad(encoded: Sequence[Encoded], pad_id: int) -> dict[str, Any]:
     for i, item in enumerate(encoded):
         n = len(item.input_ids)
         ids[i, :n] = torch.tensor(item.input_ids)
-        types[i, :n] = torch.tensor(item.token_type_ids)
         mask[i, :n] = 1
-    return {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
+        if item.token_type_ids is not None:
+            types[i, :n] = torch.tensor(item.token_type_ids)
+    batch = {"input_ids": ids, "attention_mask": mask}
+    return batch if encoded[0].token_type_ids is None else {**batch, "token_type_ids": types}

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from erreval.diagnosis.readable import readable
 from erreval.records import Question
 from erreval.taxonomy import ErrorType, format_label_set
 
@@ -26,7 +27,8 @@ class Encoded:
     """One encoded example."""
 
     input_ids: list[int]
-    token_type_ids: list[int]
+    token_type_ids: list[int] | None
+    """None for an encoder whose tokeniser gives none (RoBERTa, MPNet, ModernBERT)."""
     truncated: bool
     """Whether part of the passage (or of an overlong question or answer) was left out."""
 
@@ -39,6 +41,7 @@ class Layout:
     middle: list[int]
     suffix: list[int]
     separator: list[int]
+    gives_token_types: bool
     uses_token_types: bool
 
     @classmethod
@@ -54,6 +57,7 @@ class Layout:
             middle=ids[first + len(one) : second],
             suffix=ids[second + len(one) :],
             separator=[tokenizer.sep_token_id],
+            gives_token_types="token_type_ids" in pair,
             uses_token_types=1 in pair.get("token_type_ids", []),
         )
 
@@ -76,6 +80,7 @@ def encode(
         One entry a question, in order.
     """
     layout = Layout.of(tokenizer)
+    questions = [readable(question) for question in questions]
     passages = _passage_tokens(tokenizer, questions)
     encoded = []
     for i, question in enumerate(questions):
@@ -125,9 +130,11 @@ def _assemble(
         first += (layout.separator if k else []) + part
     body = passage[0][window]
     ids = layout.prefix + first + layout.middle + body + layout.suffix
-    types = [0] * (len(layout.prefix) + len(first) + len(layout.middle)) + [1] * (len(body) + len(layout.suffix))
+    types: list[int] | None = [0] * (len(layout.prefix) + len(first) + len(layout.middle)) + [1] * (
+        len(body) + len(layout.suffix)
+    )
     if not layout.uses_token_types:
-        types = [0] * len(ids)
+        types = [0] * len(ids) if layout.gives_token_types else None
     return Encoded(ids, types, truncated=cut or len(body) < len(passage[0]))
 
 

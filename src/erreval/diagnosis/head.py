@@ -9,7 +9,10 @@ per second happens.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from erreval.diagnosis.losses import Objective
 
 EPOCHS = 12
 BATCH = 64
@@ -21,6 +24,7 @@ def warm_up_head(
     model: Any,
     rows: Sequence[dict[str, Any]],
     collator: Callable[[Sequence[dict[str, Any]]], dict[str, Any]],
+    objective: Objective,
     *,
     seed: int,
     report: Callable[[str], None],
@@ -31,6 +35,7 @@ def warm_up_head(
         model: A ``PooledEncoder``, changed in place.
         rows: Training rows.
         collator: Makes a batch of rows.
+        objective: The loss.
         seed: Seeds the order.
         report: Gets one line of progress at a time.
     """
@@ -45,7 +50,7 @@ def warm_up_head(
     with torch.no_grad():
         for at in range(0, len(order), BATCH):
             batch = {k: v.to(device) for k, v in collator([rows[i] for i in order[at : at + BATCH]]).items()}
-            features.append(model.features(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"]))
+            features.append(model.features(batch["input_ids"], batch["attention_mask"], batch.get("token_type_ids")))
             label_sets.append(batch.get("label_set"))
             labels.append(batch["labels"])
             if at // BATCH % 8 == 0:
@@ -57,7 +62,7 @@ def warm_up_head(
     for _ in range(EPOCHS):
         last = 0.0
         for k in torch.randperm(len(features), generator=shuffle).tolist():
-            loss = model.loss(model.head(features[k], label_sets[k]), labels[k])
+            loss: Any = objective(model.head(features[k], label_sets[k]), labels[k])
             loss.backward()
             optimiser.step()
             optimiser.zero_grad()

@@ -1,4 +1,4 @@
-"""Batched inference: sorted by length, padded to multiples, on whatever device there is."""
+"""Batched inference: sorted by length, padded to multiples, each text once, in bfloat16 where hardware has it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 
 from erreval.diagnosis.batches import pad
 from erreval.diagnosis.encoding import Encoded
+from erreval.diagnosis.precision import infers_in_bf16
 
 _TOKENS_PER_BATCH = 8192
+_MOST_IN_BATCH = 64
 _HEAD_BATCH = 1024
 
 
@@ -40,6 +42,16 @@ def logits(
     return _in_batches(lambda batch: model(**batch).logits, model.device, encoded, pad_id, report)
 
 
+def pooled_features(
+    model: Any, encoded: Sequence[Encoded], pad_id: int, report: Callable[[int, int], None] | None = None
+) -> np.ndarray:
+    """The features that a pooled classifier's head sees, (n, features) float32, in the order of ``encoded``.
+
+    Args and order are those of ``logits``; the model is a pooled classifier.
+    """
+    return _in_batches(lambda batch: model.features(**batch), model.device, encoded, pad_id, report)
+
+
 def verdict_logits(
     model: Any,
     encoded: Sequence[Encoded],
@@ -63,7 +75,7 @@ def verdict_logits(
     """
     import torch
 
-    features = _in_batches(lambda batch: model.features(**batch), model.device, encoded, pad_id, report)
+    features = pooled_features(model, encoded, pad_id, report)
     found = []
     with torch.inference_mode():
         for at in range(0, len(which), _HEAD_BATCH):
@@ -80,21 +92,30 @@ def _in_batches(
     pad_id: int,
     report: Callable[[int, int], None] | None,
 ) -> np.ndarray:
-    """``compute`` over batches of examples of like length, results in the order of ``encoded``."""
+    """``compute`` over batches of examples of like length, results in the order of ``encoded``.
+
+    Systems often generate the same question for a passage, so an input that occurs again is not computed again.
+    """
     import torch
 
-    order = sorted(range(len(encoded)), key=lambda i: (len(encoded[i].input_ids), encoded[i].input_ids))
+    places: dict[tuple[int, ...], list[int]] = {}
+    for i, item in enumerate(encoded):
+        places.setdefault((*item.input_ids, -1, *(item.token_type_ids or ())), []).append(i)
+    order = sorted(places.values(), key=lambda same: (len(encoded[same[0]].input_ids), encoded[same[0]].input_ids))
     rows: list[np.ndarray] = []
-    done = 0
-    with torch.inference_mode():
-        while done < len(order):
-            width = len(encoded[order[min(done + 63, len(order) - 1)]].input_ids)
-            chunk = order[done : done + max(1, min(64, _TOKENS_PER_BATCH // max(width, 1)))]
-            batch = pad([encoded[i] for i in chunk], pad_id)
+    done = computed = 0
+    bf16 = infers_in_bf16(device.type)
+    with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16):
+        while computed < len(order):
+            width = len(encoded[order[min(computed + _MOST_IN_BATCH, len(order)) - 1][0]].input_ids)
+            chunk = order[computed : computed + max(1, min(_MOST_IN_BATCH, _TOKENS_PER_BATCH // max(width, 1)))]
+            batch = pad([encoded[same[0]] for same in chunk], pad_id)
             rows.append(compute({name: tensor.to(device) for name, tensor in batch.items()}).float().cpu().numpy())
-            done += len(chunk)
+            computed += len(chunk)
+            done += sum(len(same) for same in chunk)
             if report is not None:
-                report(done, len(order))
-    found = np.empty((len(order), rows[0].shape[1]), dtype=np.float32)
-    found[order] = np.concatenate(rows)
+                report(done, len(encoded))
+    found = np.empty((len(encoded), rows[0].shape[1]), dtype=np.float32)
+    for same, row in zip(order, np.concatenate(rows), strict=True):
+        found[same] = row
     return found

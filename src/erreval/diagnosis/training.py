@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,104 +12,12 @@ import numpy as np
 from erreval.diagnosis.backbone import Task, build_classifier
 from erreval.diagnosis.batches import pad
 from erreval.diagnosis.encoding import Encoded, encode
+from erreval.diagnosis.examples import Example, multi_hot, one_by_one
 from erreval.diagnosis.head import warm_up_head
-from erreval.records import Question
-from erreval.settings import EncoderSettings, TrainingSettings
-from erreval.taxonomy import ALL_TYPES, ErrorType
-
-
-@dataclass(frozen=True)
-class Example:
-    """A question with the label sets to learn from it.
-
-    For the Error Identifier that is its one right set. For the Verifier it is the right one and perturbed ones:
-    the question is read once, however many sets are verified.
-    """
-
-    question: Question
-    label_sets: tuple[frozenset[ErrorType], ...]
-    right: tuple[bool, ...] = (True,)
-
-
-def multi_hot(label_sets: Sequence[frozenset[ErrorType]]) -> np.ndarray:
-    """Label sets as zeros and ones, (n, 11), columns in the order of ``ALL_TYPES``."""
-    return np.array([[float(t in labels) for t in ALL_TYPES] for labels in label_sets], dtype=np.float32).reshape(
-        len(label_sets), len(ALL_TYPES)
-    )
-
-
-def positive_weights(label_sets: Sequence[frozenset[ErrorType]]) -> list[float]:
-    """Weight of a type's positives in the loss: the square root of negatives per positive, at most 10."""
-    hot = multi_hot(label_sets)
-    positives = hot.sum(axis=0)
-    ratio = np.where(positives > 0, (len(hot) - positives) / np.maximum(positives, 1), 1.0)
-    return [round(float(w), 4) for w in np.clip(np.sqrt(ratio), 1.0, 10.0)]
-
-
-def verdict_weights(examples: Sequence[Example]) -> list[float]:
-    """Weights that make the Verifier's classes, wrong and right, count alike: 1 and wrong sets per right one."""
-    right = sum(sum(e.right) for e in examples)
-    wrong = sum(len(e.right) for e in examples) - right
-    return [1.0, round(wrong / right, 4) if right and wrong else 1.0]
-
-
-def perturbed(
-    labels: frozenset[ErrorType], rng: np.random.Generator, weights: Sequence[float] | None = None
-) -> frozenset[ErrorType]:
-    """A wrong label set made from a right one: one label added, dropped or swapped.
-
-    Args:
-        labels: The right set.
-        rng: Source of randomness.
-        weights: How often each of the eleven types comes in; the training set's frequencies make hard negatives.
-
-    Returns:
-        A valid label set that differs: No Error never stands beside an error.
-    """
-    share = np.ones(len(ALL_TYPES)) if weights is None else np.asarray(weights, dtype=float) + 1e-6
-    errors = labels - {ErrorType.NO_ERROR}
-    candidates: list[tuple[str, frozenset[ErrorType]]] = []
-    outside = [t for t in ALL_TYPES if t not in labels and t is not ErrorType.NO_ERROR]
-    p = np.array([share[ALL_TYPES.index(t)] for t in outside])
-    new = outside[int(rng.choice(len(outside), p=p / p.sum()))]
-    if errors:
-        old = sorted(errors)[int(rng.integers(len(errors)))]
-        candidates = [
-            ("add", errors | {new}),
-            ("drop", (errors - {old}) or frozenset({ErrorType.NO_ERROR})),
-            ("swap", (errors - {old}) | {new}),
-        ]
-    else:
-        candidates = [("swap", frozenset({new}))]
-    return candidates[int(rng.integers(len(candidates)))][1]
-
-
-def verifier_examples(
-    questions: Sequence[Question],
-    label_sets: Sequence[frozenset[ErrorType]],
-    negatives: int,
-    rng: np.random.Generator,
-) -> list[Example]:
-    """Right label sets and perturbed ones for the Verifier.
-
-    Returns:
-        One example a question, with its right set and up to ``negatives`` different wrong ones.
-    """
-    frequency = list(multi_hot(label_sets).mean(axis=0))
-    examples = []
-    for question, labels in zip(questions, label_sets, strict=True):
-        tried = [labels]
-        for _ in range(negatives):
-            wrong = perturbed(labels, rng, frequency)
-            if wrong not in tried:
-                tried.append(wrong)
-        examples.append(Example(question, tuple(tried), (True, *[False] * (len(tried) - 1))))
-    return examples
-
-
-def one_by_one(examples: Sequence[Example]) -> list[tuple[Question, frozenset[ErrorType], bool]]:
-    """Every (question, label set, whether it is right) of the examples."""
-    return [(e.question, s, r) for e in examples for s, r in zip(e.label_sets, e.right, strict=True)]
+from erreval.diagnosis.inference import best_device
+from erreval.diagnosis.precision import training_precision
+from erreval.errors import ErrevalError
+from erreval.settings import EncoderSettings, Precision, TrainingSettings
 
 
 def fine_tune(
@@ -124,8 +31,11 @@ def fine_tune(
     seed: int,
     output: Path,
     work: Path,
+    dev: Sequence[Example] = (),
+    processes: int = 1,
+    precision: Precision = "no",
     report: Callable[[str], None] = print,
-) -> None:
+) -> bool:
     """Fine-tune a classifier and save it with its tokeniser (safetensors).
 
     Args:
@@ -138,61 +48,128 @@ def fine_tune(
         seed: Seeds initialisation, order and dropout.
         output: Folder to write; only the main process writes.
         work: Scratch folder.
+        dev: Examples that choose the checkpoint where ``training.best_by`` says so; else not looked at.
+        processes: How many processes train together; a step's ``batch_size`` examples are shared out among them.
+        precision: Of the arithmetic.
         report: Gets one line of progress at a time.
-    """
-    import torch
-    from transformers import AutoTokenizer, PrinterCallback, Trainer, TrainingArguments, set_seed
 
+    Returns:
+        Whether this is the main process, which has written the model.
+
+    Raises:
+        ErrevalError: Another number of processes runs than was asked for, or the batch cannot be shared out, or there
+            is nothing to choose the checkpoint by.
+    """
+    from transformers import AutoTokenizer, PrinterCallback, set_seed
+
+    from erreval.diagnosis.losses import Objective
+    from erreval.diagnosis.trainer import ObjectiveTrainer, Progress, micro_f1
+
+    chooses = training.best_by == "dev_micro_f1"
+    if chooses and not dev:
+        raise ErrevalError("best_by: dev_micro_f1 needs labelled dev questions, and there are none; set best_by: last")
+    arguments = training_arguments(
+        training, epochs=epochs, seed=seed, work=work, processes=processes, precision=precision
+    )
     set_seed(seed)
     tokenizer = AutoTokenizer.from_pretrained(start)
     model, is_new = build_classifier(start, task, encoder.head, encoder.frozen_layers)
     model.config.erreval_max_tokens = encoder.max_tokens
     model.config.erreval_threshold = training.threshold
-    model.accepts_loss_kwargs = False  # Trainer would scale the loss by processes and accumulation steps
-    if task == "identifier" and hasattr(model.config, "positive_weight"):
-        model.config.positive_weight = positive_weights([e.label_sets[0] for e in examples])
-    if task == "verifier" and hasattr(model.config, "class_weight"):
-        model.config.class_weight = verdict_weights(examples)
+    objective = Objective.of(task, training.loss, examples)
     rows = training_rows(task, model, tokenizer, examples, encoder.max_tokens)
     collator = partial(collate, pad_id=tokenizer.pad_token_id or 0)
-    if is_new and hasattr(model, "head"):
-        warm_up_head(model, rows, collator, seed=seed, report=report)
-    on_gpu = torch.cuda.is_available() or torch.backends.mps.is_available()
-    if not on_gpu:
-        _without_attention_dropout(model)
+    if is_new and encoder.head == "pooled":
+        warm_up_head(model, rows, collator, objective, seed=seed, report=report)
+    if best_device() == "cpu":
+        without_attention_dropout(model)
+    trainer = ObjectiveTrainer(
+        objective=objective,
+        model=model,
+        args=arguments,
+        train_dataset=rows,
+        eval_dataset=training_rows(task, model, tokenizer, dev, encoder.max_tokens) if chooses else None,
+        compute_metrics=micro_f1(task, training.threshold) if chooses else None,
+        data_collator=collator,
+        processing_class=tokenizer,
+        callbacks=[Progress(report), *_early_stopping(training)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    is_main = bool(trainer.is_world_process_zero())
+    if is_main:
+        if chooses:
+            report(f"kept the checkpoint of step {trainer.state.best_global_step}, the best on dev")
+        model.save_pretrained(output)
+        tokenizer.save_pretrained(output)
+    return is_main
+
+
+def training_arguments(
+    training: TrainingSettings, *, epochs: int, seed: int, work: Path, processes: int, precision: Precision
+) -> Any:
+    """What Trainer is told; also joins the processes that train together.
+
+    Raises:
+        ErrevalError: Another number of processes runs than was asked for, or the batch cannot be shared out.
+    """
+    from transformers import TrainingArguments
+
+    from erreval.diagnosis.trainer import METRIC
+
+    device = best_device()
+    mixed = training_precision(precision, device)
+    chooses = training.best_by == "dev_micro_f1"
+    if training.batch_size % processes:
+        raise ErrevalError(
+            f"batch_size {training.batch_size} cannot be shared out evenly among {processes} processes "
+            "(accelerate.processes)"
+        )
     arguments = TrainingArguments(
         output_dir=str(work),
         num_train_epochs=epochs,
-        per_device_train_batch_size=training.batch_size,
+        per_device_train_batch_size=training.batch_size // processes,
+        per_device_eval_batch_size=64,
         learning_rate=training.learning_rate,
         weight_decay=training.weight_decay,
         warmup_steps=training.warmup_share,
         lr_scheduler_type="linear",
         train_sampling_strategy="group_by_length",
         remove_unused_columns=False,
-        save_strategy="no",
+        label_names=["labels"],
+        eval_strategy="epoch" if chooses else "no",
+        save_strategy="epoch" if chooses else "no",
+        save_total_limit=1,
+        save_only_model=True,
+        load_best_model_at_end=chooses,
+        metric_for_best_model=METRIC if chooses else None,
+        greater_is_better=True if chooses else None,
         logging_strategy="steps",
         logging_steps=10,
         disable_tqdm=True,
         report_to="none",
         seed=seed,
         data_seed=seed,
+        bf16=mixed == "bf16",
+        fp16=mixed == "fp16",
+        # accelerate joins processes on CPUs (over gloo) only if it is told that it is to use the CPU.
+        use_cpu=device == "cpu",
         dataloader_num_workers=0,
-        dataloader_pin_memory=on_gpu,
+        dataloader_pin_memory=device == "cuda",
     )
-    trainer = Trainer(
-        model=model,
-        args=arguments,
-        train_dataset=rows,
-        data_collator=collator,
-        processing_class=tokenizer,
-        callbacks=[_progress(report)],
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    if trainer.is_world_process_zero():
-        model.save_pretrained(output)
-        tokenizer.save_pretrained(output)
+    if arguments.world_size != processes:
+        raise ErrevalError(
+            f"accelerate.processes asks for {processes} training processes, but {arguments.world_size} run together: "
+            "start training through its stage, which launches them, or through torchrun"
+        )
+    return arguments
+
+
+def _early_stopping(training: TrainingSettings) -> list[Any]:
+    from transformers import EarlyStoppingCallback
+
+    patience = training.early_stopping_patience
+    return [EarlyStoppingCallback(early_stopping_patience=patience)] if patience else []
 
 
 def training_rows(
@@ -227,39 +204,27 @@ def collate(batch: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Any]:
     """Rows of ``training_rows`` as one padded batch of tensors; missing label sets are filled up with label -100."""
     import torch
 
+    from erreval.diagnosis.losses import NO_DECISION
+
     tensors = pad([row["encoded"] for row in batch], pad_id)
     if batch[0]["label_set"] is None:
         tensors["labels"] = torch.tensor(np.array([row["labels"] for row in batch]))
         return tensors
     k = max(len(row["labels"]) for row in batch)
     sets = np.zeros((len(batch), k, batch[0]["label_set"].shape[1]), dtype=np.float32)
-    labels = np.full((len(batch), k), -100, dtype=np.int64)
+    labels = np.full((len(batch), k), NO_DECISION, dtype=np.int64)
     for i, row in enumerate(batch):
         sets[i, : len(row["labels"])] = row["label_set"]
         labels[i, : len(row["labels"])] = row["labels"]
     return {**tensors, "label_set": torch.tensor(sets), "labels": torch.tensor(labels)}
 
 
-def _without_attention_dropout(model: Any) -> None:
+def without_attention_dropout(model: Any) -> None:
     """Attention dropout halves the speed of CPU training and buys nothing at this size."""
     import torch
 
     for name, module in model.named_modules():
         if "attention" in name and isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-
-
-def _progress(report: Callable[[str], None]) -> Any:
-    import time
-
-    from transformers import TrainerCallback
-
-    class Progress(TrainerCallback):
-        started = time.monotonic()
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-            if state.is_world_process_zero and logs and "loss" in logs and state.global_step:
-                left = (time.monotonic() - self.started) / state.global_step * (state.max_steps - state.global_step)
-                report(f"step {state.global_step}/{state.max_steps}  loss {logs['loss']:.4f}  {left:.0f} s left")
-
-    return Progress()
+        if isinstance(getattr(module, "attention_dropout", None), float):  # ModernBERT keeps it as a number
+            module.attention_dropout = 0.0

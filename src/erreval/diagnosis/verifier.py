@@ -10,9 +10,9 @@ import numpy as np
 
 from erreval.diagnosis.backbone import VERDICTS
 from erreval.diagnosis.encoding import encode
+from erreval.diagnosis.examples import multi_hot
 from erreval.diagnosis.identifier import load_classifier
 from erreval.diagnosis.inference import logits, verdict_logits
-from erreval.diagnosis.training import multi_hot
 from erreval.errors import ErrevalError
 from erreval.records import Question
 from erreval.taxonomy import ErrorType
