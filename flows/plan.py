@@ -12,7 +12,7 @@ def refine_stages(settings: Settings) -> tuple[str, ...]:
     """
     stages = ["fetch", "backbone", "prepare"]
     for key in settings.rounds:
-        stages += [f"{step}@{key}" for step in ("train_identifier", "train_verifier", "assess")]
+        stages += [f"{step}@{key}" for step in ("label_noise", "train_identifier", "train_verifier", "assess")]
         if key in settings.extensions:
             stages += [f"{step}@{key}" for step in ("predict", "select", "queue", "annotate", "extend")]
     return (*stages, "summarise", "publish_refinement")

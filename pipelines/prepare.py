@@ -10,20 +10,21 @@ import pandas as pd
 
 from erreval.data.overlap import find_overlaps
 from erreval.data.readers import BENCHMARKS, PAIRS, PROTECTED
-from erreval.data.readers.frames import SCORE_COLUMNS, Benchmark
+from erreval.data.readers.frames import SCORE_COLUMNS, Benchmark, Pairs
 from erreval.data.readers.sample import read_sample
 from erreval.data.splits import assign_sides, side_of
+from erreval.data.stage_checks import Prepared, Table, check_prepared
 from erreval.diagnosis.injection.inject import GoodExample, build_labelled_set
 from erreval.diagnosis.wording import cased_and_ended, detokenise
-from erreval.frames import labelled_frame
+from erreval.frames import ORIGINS, labelled_frame
 from erreval.records import Question, passage_id
 from erreval.settings import InjectionSettings
 from erreval.taxonomy import ErrorType
 from pipelines.context import Context, open_context, write_json
-from pipelines.gates import check
+from pipelines.gates import keep_and_require
 from pipelines.supervision import run, stage
 
-PARAMS = ("data", "injection")
+PARAMS = ("data", "injection", "gates")
 BENCHMARK_COLUMNS = ["question_id", "passage_id", "source", "passage", "answer", "question", "reference"]
 
 
@@ -37,16 +38,27 @@ def main() -> None:
         prepared.mkdir()
         benchmarks = {name: BENCHMARKS[name](layout.raw / name) for name in settings.data.sources if name in BENCHMARKS}
         protected = _protected(benchmarks)
-        pairs = _pairs(here)
-        overlaps = find_overlaps(pairs["passage"].unique(), protected["passage"])
+        read = _read_pairs(here)
+        pairs = _material(read)
+        overlap = settings.gates.overlap
+        overlaps = find_overlaps(pairs["passage"].unique(), protected["passage"], n=overlap.ngram, share=overlap.share)
         kept = pairs[~pairs["passage_id"].isin(set(overlaps["passage_id"]))]
         sides = assign_sides(kept, settings.data.shares, salt="training")
         sets = {side: _labelled(here, kept[sides == side], size) for side, size in _sizes(settings.injection).items()}
-        check(sets["train"], protected, here.name, work.path(outputs[2]))
         _write_sets(sets, prepared, work.path(outputs[1]))
         protected.to_parquet(prepared / "protected.parquet", index=False)
         _write_benchmark(here, pairs, benchmarks, prepared)
         _write_development(here, benchmarks, sets["heldout"], prepared)
+        found = Prepared(
+            benchmarks={str(layout.raw / name): one for name, one in benchmarks.items()},
+            pairs={str(layout.sample if name == "sample" else layout.raw / name): one for name, one in read.items()},
+            material=pairs,
+            kept=kept,
+            tables=_written(here, prepared, work.path(outputs[1])),
+            scales=benchmarks[settings.data.benchmark].scales if settings.data.benchmark in benchmarks else {},
+        )
+        gates = check_prepared(found, settings.gates, name=here.name, origins=ORIGINS)
+        keep_and_require(gates, work.path(outputs[2]))
         counts = {
             "passages": int(pairs["passage_id"].nunique()),
             "overlapping_passages_removed": {
@@ -74,12 +86,26 @@ def _protected(benchmarks: dict[str, Benchmark]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns, dtype=str)
 
 
-def _pairs(here: Context) -> pd.DataFrame:
-    """Passages with good questions and answers that people wrote, to inject errors into."""
+def _read_pairs(here: Context) -> dict[str, Pairs]:
+    """Passages with good questions and answers that people wrote, by source."""
     sources = [name for name in here.settings.data.sources if name in PAIRS]
-    frames = [PAIRS[name](here.layout.raw / name).frame for name in sources] or [read_sample(here.layout.sample).frame]
-    pairs = pd.concat([_readable(frame) for frame in frames], ignore_index=True)
+    read = {name: PAIRS[name](here.layout.raw / name) for name in sources}
+    return read or {"sample": read_sample(here.layout.sample)}
+
+
+def _material(read: dict[str, Pairs]) -> pd.DataFrame:
+    """What errors are injected into: every pair that has an answer."""
+    pairs = pd.concat([_readable(one.frame) for one in read.values()], ignore_index=True)
     return pairs[pairs["answer"].notna()].reset_index(drop=True)
+
+
+def _written(here: Context, prepared: Path, training: Path) -> dict[str, Table]:
+    """The tables as they lie on the disk, each with the place where it will lie."""
+    place = here.layout.training_set("r0")
+    found = {"train": Table(pd.read_parquet(training / place.name), str(place))}
+    for path in sorted(prepared.glob("*.parquet")):
+        found[path.stem] = Table(pd.read_parquet(path), str(here.layout.prepared / path.name))
+    return found
 
 
 def _readable(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -95,6 +95,10 @@ class Layout:
         """A round's metrics."""
         return self.work / "assess" / f"{round_key}.json"
 
+    def label_noise(self, round_key: str) -> Path:
+        """The doubtful labels of a round's training set."""
+        return self.work / "label_noise" / f"{round_key}.parquet"
+
     def published(self, what: str) -> Path:
         """What was written to MLflow, by key."""
         return self.work / "published" / f"{what}.json"

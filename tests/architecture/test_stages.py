@@ -143,6 +143,8 @@ def test_paths_are_those_of_the_layout() -> None:
         layout.diagnosis,
         layout.gate("prepare"),
         *(layout.gate(f"extend-{k}") for k in extensions),
+        *(layout.gate(f"label_noise-{k}") for k in rounds),
+        *(layout.label_noise(k) for k in rounds),
         *(layout.training_set(k).parent for k in rounds),
         *(layout.model(kind, k) for kind in ("identifier", "verifier") for k in rounds),
         *(layout.assessment(k) for k in rounds),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from erreval.data.gates import check_benchmark, check_pairs, check_training_set
+from erreval.data.gates import check_training_set
+from erreval.data.reader_checks import check_benchmark, check_pairs
 from erreval.data.readers import READERS, Pairs
 from erreval.errors import GateError
 from erreval.records import content_id, passage_id

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from erreval.data.gates import GateReport
+from erreval.data.gate_report import GateReport, join_reports
 from erreval.data.readers import READERS
 from erreval.data.set_checks import (
     check_drift,
@@ -15,7 +15,6 @@ from erreval.data.set_checks import (
     check_type_counts,
     check_variation,
     count_types,
-    join_reports,
     measure_drift,
 )
 from erreval.errors import GateError
@@ -68,7 +67,8 @@ def test_flat_scores(laid: dict[str, Path]) -> None:
 def test_drift() -> None:
     before = labelled([(str(i), "s", "Vague" if i % 2 else "No Error") for i in range(40)])
     assert set(measure_drift(before, before).values()) == {0.0}
-    assert outcome(check_drift(before, before, name="t")) == {"drift": True}
+    limits = {"label distribution": 0.2, "question length": 0.2, "passage length": 0.2, "source mix": 1.0}
+    assert outcome(check_drift(before, before, name="t", thresholds=limits)) == {"drift": True}
     after = before.assign(labels="Off Topic", source="other", question="Why?")
     figures = measure_drift(before, after)
     assert figures == {
@@ -77,15 +77,32 @@ def test_drift() -> None:
         "passage length": 0.0,
         "source mix": 1.0,
     }
-    report = check_drift(before, after, name="t", thresholds={"source mix": 1.0})
+    report = check_drift(before, after, name="t", thresholds=limits)
     assert [f.value for f in report.checks[0].failures] == [
         "label distribution | 1.0 | 0.8",
         "question length | 1.0 | 0.8",
     ]
     assert report.passed
     assert report.counts == figures
-    with pytest.raises(ValueError, match="no drift figure 'colour'"):
-        check_drift(before, after, name="t", thresholds={"colour": 1.0})
+    with pytest.raises(ValueError, match="missing or unknown: colour"):
+        check_drift(before, after, name="t", thresholds={**limits, "colour": 1.0})
+
+
+def test_drift_of_the_added_rows_is_shown_and_the_whole_set_is_judged() -> None:
+    before = labelled([(str(i), "s", "Vague") for i in range(30)])
+    after = pd.concat([before, labelled([(f"n{i}", "t", "No Error") for i in range(10)])], ignore_index=True)
+    limits = dict.fromkeys(("label distribution", "question length", "passage length", "source mix"), 0.3)
+    report = check_drift(before, after, name="t", thresholds=limits)
+    (listing,) = report.listings
+    assert listing.columns == ("figure", "value", "threshold", "the 10 added rows alone")
+    # 10 of 40 rows are of another source: total variation 1/4; the added rows share no source with those before: 1.
+    assert listing.rows[3] == ("source mix", 0.25, 0.3, 1.0)
+    # Jensen-Shannon of (1, 0) and (3/4, 1/4), base 2: M = (7/8, 1/8); JSD = (log2(8/7) + 3/4 log2(6/7) + 1/4 log2 2)/2
+    # = (.19265 - .16679 + .25)/2 = .13793, whose root is .3714 > .3.
+    assert listing.rows[0][1] == pytest.approx(0.3714, abs=1e-4)
+    assert [f.value for f in report.checks[0].failures] == ["label distribution | 0.3714 | 0.0714"]
+    assert report.passed
+    assert not report.stopping_on(["drift"]).passed
 
 
 def test_reports_join() -> None:

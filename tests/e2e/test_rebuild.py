@@ -96,7 +96,7 @@ def test_a_second_repro_runs_no_stage(built):
 
 def test_a_rebuild_from_scratch_gives_the_same_bytes(built, tmp_path):
     again = new_project(tmp_path / "project")
-    done = repro(again, "repro", "evaluate")
+    done = repro(again, "repro", "evaluate", "label_noise")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert digests(again) == digests(built)
 
@@ -120,16 +120,21 @@ def test_dvc_shows_parameters_metrics_and_the_graph(built, tmp_path):
     assert "20240" in changed
 
 
-def test_a_contaminated_training_set_stops_the_run(built, tmp_path):
+def test_a_contaminated_training_set_stops_the_run(built, tmp_path, monkeypatch):
     import pandas as pd
 
-    from pipelines.gates import check
+    from erreval.data.gate_report import GateSummary
+    from erreval.data.gates import check_training_set
+    from pipelines.gates import keep_and_require
 
+    monkeypatch.setenv("ERREVAL_STATE", str(tmp_path / "state"))
     frame = pd.read_parquet(built / "data/work/sample/sets/r0/train.parquet")
     protected = frame[["passage_id", "passage"]].head(1).assign(benchmark="qgeval")
+    found = GateSummary("prepare", (check_training_set(frame, protected, name="training set"),))
     with pytest.raises(GateError, match="passage"):
-        check(frame, protected, "prepare", tmp_path / "report")
+        keep_and_require(found, tmp_path / "report")
     assert not (tmp_path / "report").exists()
+    assert (tmp_path / "state/stopped/prepare/report.html").exists()
 
 
 def test_a_collapsed_model_fails_its_stage(built, tmp_path):

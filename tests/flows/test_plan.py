@@ -23,6 +23,7 @@ def test_two_rounds(params: Path) -> None:
         "fetch",
         "backbone",
         "prepare",
+        "label_noise@r0",
         "train_identifier@r0",
         "train_verifier@r0",
         "assess@r0",
@@ -31,6 +32,7 @@ def test_two_rounds(params: Path) -> None:
         "queue@r0",
         "annotate@r0",
         "extend@r0",
+        "label_noise@r1",
         "train_identifier@r1",
         "train_verifier@r1",
         "assess@r1",
@@ -41,7 +43,7 @@ def test_two_rounds(params: Path) -> None:
 
 def test_one_round_asks_nobody(params: Path) -> None:
     stages = refine_stages(apply_changes(params, {"rounds": 1}))
-    assert stages[3:-2] == ("train_identifier@r0", "train_verifier@r0", "assess@r0")
+    assert stages[3:-2] == ("label_noise@r0", "train_identifier@r0", "train_verifier@r0", "assess@r0")
 
 
 def test_evaluation(params: Path) -> None:

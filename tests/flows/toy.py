@@ -114,6 +114,7 @@ def build(root: Path) -> Path:
         )
     rounds = ""
     for step, before in {
+        "label_noise": "prepare",
         "train_identifier": "prepare",
         "train_verifier": "prepare",
         "assess": "train_identifier-${key}",
@@ -123,7 +124,7 @@ def build(root: Path) -> Path:
         "annotate": "queue-${key}",
         "extend": "annotate-${key}",
     }.items():
-        keys = "rounds" if step.startswith("train") or step == "assess" else "extensions"
+        keys = "rounds" if step.startswith(("label_noise", "train", "assess")) else "extensions"
         rounds += EACH.replace("STEP", step).replace("BEFORE", before).replace("KEYS", keys)
     text = PIPELINE.replace("  ROUNDS\n", rounds).replace("PY ", f"{sys.executable} ")
     (root / "dvc.yaml").write_text(text)

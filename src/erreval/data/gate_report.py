@@ -1,14 +1,17 @@
-"""What a quality gate found, for programs (JSON), for people (one HTML page), and as an error."""
+"""What quality gates found, for programs (JSON), for people (one HTML page), and as an error."""
 
 from __future__ import annotations
 
-import html
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from erreval.data.gate_page import report_page, summary_page
 from erreval.errors import GateError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LISTED = 200
 """The most failing rows that a report lists for one check; their number is always whole."""
@@ -45,6 +48,28 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """Rows worth showing that break no rule: what was removed, figures beside their thresholds."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+
+    @classmethod
+    def of(cls, title: str, frame: pd.DataFrame, *, note: str = "") -> Listing:
+        """The first ``LISTED`` rows of a frame, long cells cut."""
+        shown = frame.head(LISTED).astype(object)
+        rows = tuple(
+            tuple(cell if isinstance(cell, int | float) else shorten(cell) for cell in row)
+            for row in shown.itertuples(index=False, name=None)
+        )
+        more = len(frame) - len(shown)
+        notes = [*([note] if note else []), *([f"{more} more rows are not listed"] if more else [])]
+        return cls(title, tuple(map(str, frame.columns)), rows, "; ".join(notes))
+
+
+@dataclass(frozen=True)
 class GateReport:
     """The outcome of one gate. Holds no date, so that the same data give the same report."""
 
@@ -53,46 +78,108 @@ class GateReport:
     checks: tuple[Check, ...]
     counts: Mapping[str, Any] = field(default_factory=dict)
     """Figures worth keeping beside the checks: label counts, say."""
+    file: str = ""
+    """Whose rows are counted."""
+    listings: tuple[Listing, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether every check that blocks was passed."""
-        return all(check.passed for check in self.checks if check.blocks)
+        return not self.stopping
+
+    @property
+    def stopping(self) -> tuple[Check, ...]:
+        """The checks that stop the run."""
+        return tuple(check for check in self.checks if check.blocks and not check.passed)
+
+    @property
+    def warnings(self) -> tuple[Check, ...]:
+        """The checks that failed and do not stop the run."""
+        return tuple(check for check in self.checks if not check.blocks and not check.passed)
+
+    def stopping_on(self, names: Collection[str]) -> GateReport:
+        """The same report where the checks of these names stop the run too."""
+        return replace(self, checks=tuple(replace(c, blocks=c.blocks or c.name in names) for c in self.checks))
 
     def require(self) -> GateReport:
         """Go on only if the gate was passed.
 
         Raises:
-            GateError: Names the failed checks, and the first offending rows of each.
+            GateError: Names the file, the failed checks, and the first offending rows of each.
         """
-        failed = [check for check in self.checks if check.blocks and not check.passed]
-        if failed:
-            raise GateError(f"gate {self.name!r} not passed: " + "; ".join(map(_told, failed)))
+        if self.stopping:
+            where = f" ({self.file})" if self.file else ""
+            raise GateError(f"gate {self.name!r} not passed{where}: " + "; ".join(map(_told, self.stopping)))
         return self
+
+    def content(self) -> dict[str, Any]:
+        """The whole report as JSON has it."""
+        content = {"name": self.name, "file": self.file, "passed": self.passed, "n_rows": self.n_rows}
+        content |= {"counts": dict(self.counts), "checks": [asdict(check) for check in self.checks]}
+        return content | {"listings": [asdict(listing) for listing in self.listings]}
 
     def to_json(self) -> str:
         """The whole report; the same report gives the same text."""
-        content = {"name": self.name, "passed": self.passed, "n_rows": self.n_rows, "counts": dict(self.counts)}
-        content["checks"] = [asdict(check) for check in self.checks]
+        return json.dumps(self.content(), ensure_ascii=False, indent=1) + "\n"
+
+    def to_html(self) -> str:
+        """One page that needs nothing else."""
+        return report_page(self)
+
+
+@dataclass(frozen=True)
+class GateSummary:
+    """All gates of one stage."""
+
+    name: str
+    reports: tuple[GateReport, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no gate stops the run."""
+        return all(report.passed for report in self.reports)
+
+    def require(self) -> GateSummary:
+        """Go on only if every gate was passed.
+
+        Raises:
+            GateError: Tells of each gate that was not; see ``GateReport.require``.
+        """
+        told = []
+        for report in self.reports:
+            try:
+                report.require()
+            except GateError as error:
+                told.append(str(error))
+        if told:
+            raise GateError("; ".join(told))
+        return self
+
+    def to_json(self) -> str:
+        """All reports, and how many checks warn."""
+        warnings = sum(len(report.warnings) for report in self.reports)
+        content = {"name": self.name, "passed": self.passed, "warnings": warnings}
+        content["gates"] = [report.content() for report in self.reports]
         return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """One page that needs nothing else: no scripts, no fonts, no network; light and dark."""
-        verdict = "passed" if self.passed else "not passed"
-        parts = [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{_e(self.name)}: {verdict}</title><style>{_STYLE}</style></head><body><main>",
-            f"<h1>Gate <em>{_e(self.name)}</em></h1>",
-            f'<p class="{"good" if self.passed else "bad"}">{verdict.capitalize()}: '
-            f"{sum(c.passed for c in self.checks)} of {len(self.checks)} checks hold on {self.n_rows:,} rows.</p>",
-            _overview(self.checks),
-            *(_details(check) for check in self.checks if check.failures),
-            _counts(self.counts),
-            "</main></body></html>\n",
-        ]
-        return "\n".join(part for part in parts if part)
+        """One page that needs nothing else."""
+        return summary_page(self.name, self.reports)
+
+
+def join_reports(name: str, reports: Sequence[GateReport], *, file: str = "") -> GateReport:
+    """Several reports about the same table as one; its rows are those of the first."""
+    counts: dict[str, Any] = {}
+    for report in reports:
+        counts |= report.counts
+    return GateReport(
+        name,
+        reports[0].n_rows if reports else 0,
+        tuple(check for report in reports for check in report.checks),
+        counts,
+        file,
+        tuple(listing for report in reports for listing in report.listings),
+    )
 
 
 def shorten(value: object) -> str:
@@ -108,58 +195,3 @@ def _told(check: Check) -> str:
     if rows:
         told += f": {rows}" + (f" and {more} more" if more > 0 else "")
     return f"{told} [{check.note}]" if check.note else told
-
-
-def _overview(checks: tuple[Check, ...]) -> str:
-    lines = []
-    for check in checks:
-        outcome, kind = ("holds", "good") if check.passed else ("fails", "bad") if check.blocks else ("warns", "warn")
-        note = f"<br><small>{_e(check.note)}</small>" if check.note else ""
-        name = f'<a href="#{_e(check.name)}">{_e(check.name)}</a>' if check.failures else _e(check.name)
-        lines.append(
-            f'<tr><td>{name}</td><td>{_e(check.statement)}{note}</td><td class="{kind}">{outcome}</td>'
-            f'<td class="number">{check.n_failed:,}</td><td class="number">{check.n_rows:,}</td></tr>'
-        )
-    head = "<tr><th>Check</th><th>Rule</th><th>Outcome</th><th>Failing</th><th>Rows</th></tr>"
-    return f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-
-
-def _details(check: Check) -> str:
-    lines = "".join(
-        f'<tr><td class="number">{f.row:,}</td><td>{_e(f.column)}</td><td class="value">{_e(f.value)}</td></tr>'
-        for f in check.failures
-    )
-    more = check.n_failed - len(check.failures)
-    rest = f"<p>{more:,} more rows are not listed.</p>" if more > 0 else ""
-    head = "<tr><th>Row</th><th>Column</th><th>Value</th></tr>"
-    return (
-        f'<section id="{_e(check.name)}"><h2>{_e(check.name)}</h2><p>{_e(check.statement)}.</p>'
-        f"<table><thead>{head}</thead><tbody>{lines}</tbody></table>{rest}</section>"
-    )
-
-
-def _counts(counts: Mapping[str, Any]) -> str:
-    if not counts:
-        return ""
-    lines = "".join(
-        f'<tr><td>{_e(name)}</td><td class="number">{_e(value)}</td></tr>' for name, value in counts.items()
-    )
-    return f"<section><h2>Counts</h2><table><tbody>{lines}</tbody></table></section>"
-
-
-def _e(value: object) -> str:
-    return html.escape(str(value), quote=True)
-
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #c62828; --warn: #9a6700; }
-@media (prefers-color-scheme: dark) { :root { --good: #4ac26b; --bad: #ff7b72; --warn: #d4a72c; } }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0; }
-main { max-width: 70rem; margin: 0 auto; padding: 1.5rem; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
-th, td { border-bottom: 1px solid var(--line); padding: .4rem .6rem; text-align: left; vertical-align: top; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-.value { overflow-wrap: anywhere; }
-.good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
-td.good, td.bad, td.warn, p.good, p.bad { font-weight: 600; }
-"""

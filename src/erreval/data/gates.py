@@ -1,4 +1,4 @@
-"""Quality gates, run by Great Expectations: what may enter a training set, and whether a benchmark is what it says.
+"""Quality gates, run by Great Expectations: what may enter a training set, and what a table of questions must be.
 
 Great Expectations is imported when a gate runs, not before: that takes seconds.
 """
@@ -13,19 +13,17 @@ from typing import Any
 
 import pandas as pd
 
-from erreval.data.gate_report import LISTED, Check, Failure, GateReport, shorten
+from erreval.data.gate_report import LISTED, Check, Failure, GateReport, Listing, shorten
 from erreval.data.overlap import NGRAM, SHARE, find_overlaps
-from erreval.data.readers.frames import PAIR_COLUMNS, Benchmark, Pairs
-from erreval.errors import GateError
 from erreval.records import content_id
 from erreval.taxonomy import ALL_TYPES
 
-__all__ = ["Check", "Failure", "GateReport", "Rule", "check_benchmark", "check_pairs", "check_training_set", "run_gate"]
+__all__ = ["Check", "Failure", "GateReport", "Rule", "check_questions", "check_training_set", "run_gate"]
 
-TRAINING_COLUMNS = (
-    *("question_id", "passage_id", "source", "passage", "answer", "question"),
-    *("labels", "origin", "round"),
-)
+TABLE_COLUMNS = ("question_id", "passage_id", "source", "passage", "answer", "question")
+"""What every table of questions has at least."""
+
+TRAINING_COLUMNS = (*TABLE_COLUMNS, "labels", "origin", "round")
 """What a labelled training frame has at least."""
 
 _ROW = "__row__"
@@ -49,6 +47,8 @@ def run_gate(
     name: str,
     counts: Mapping[str, Any] | None = None,
     show: Sequence[str] = (),
+    file: str = "",
+    listings: Sequence[Listing] = (),
 ) -> GateReport:
     """Validate a frame with Great Expectations.
 
@@ -58,6 +58,8 @@ def run_gate(
         name: Of the report.
         counts: Figures to keep in the report.
         show: Columns to show beside the offending cell of each failing row.
+        file: Where the table lies.
+        listings: Rows to show that break no rule.
     """
     gx = load_great_expectations()
     context = gx.get_context(mode="ephemeral", project_config=_in_memory())
@@ -82,7 +84,7 @@ def run_gate(
     for result in outcome.results if outcome is not None else ():
         results.setdefault(result.expectation_config.meta["rule"], []).append(result)
     checks = tuple(_check(rule, results.get(i, []), len(numbered), show) for i, rule in enumerate(rules))
-    return GateReport(name, len(numbered), checks, counts or {})
+    return GateReport(name, len(numbered), checks, counts or {}, file, tuple(listings))
 
 
 def _in_memory() -> Any:
@@ -160,6 +162,21 @@ def has_columns(columns: Collection[str]) -> Rule:
     return Rule("columns", f"the table has the columns {', '.join(columns)}", [expectation])
 
 
+def has_rows() -> Rule:
+    """The rule that a table is not empty."""
+    gxe = load_great_expectations().expectations
+
+    return Rule("rows", "there is at least one row", [gxe.ExpectTableRowCountToBeBetween(min_value=1)])
+
+
+def row_keys() -> Rule:
+    """The rule that (question_id, source) is a key."""
+    gxe = load_great_expectations().expectations
+
+    expectation = gxe.ExpectCompoundColumnsToBeUnique(column_list=["question_id", "source"])
+    return Rule("row keys", "no question stands twice for one source", [expectation])
+
+
 def not_blank(column: str) -> Rule:
     """The rule that a column has text in every row."""
     gxe = load_great_expectations().expectations
@@ -219,7 +236,6 @@ def check_training_set(
 
     if not set(TRAINING_COLUMNS) <= set(frame.columns):
         return run_gate(frame, [has_columns(TRAINING_COLUMNS)], name=name)
-    checked = frame.assign(content_id=_content_ids(frame))
     origin = not_blank("origin")
     if origins is not None:
         origin = Rule(
@@ -228,9 +244,7 @@ def check_training_set(
             [*origin.expectations, gxe.ExpectColumnValuesToBeInSet(column="origin", value_set=sorted(origins))],
         )
     rules = [
-        has_columns(TRAINING_COLUMNS),
-        Rule("rows", "there is at least one row", [gxe.ExpectTableRowCountToBeBetween(min_value=1)]),
-        *(not_blank(column) for column in ("passage", "question", "source", "passage_id")),
+        *_question_rules(TRAINING_COLUMNS),
         origin,
         Rule(
             "round",
@@ -241,19 +255,53 @@ def check_training_set(
             ],
         ),
         *label_rules(),
-        Rule(
-            "row keys",
-            "no question stands twice for one source",
-            [gxe.ExpectCompoundColumnsToBeUnique(column_list=["question_id", "source"])],
-        ),
+        _contamination(frame, protected, n, share),
+    ]
+    counts = _label_counts(frame)
+    return run_gate(frame.assign(content_id=_content_ids(frame)), rules, name=name, counts=counts)
+
+
+def check_questions(
+    frame: pd.DataFrame,
+    *,
+    name: str,
+    protected: pd.DataFrame | None = None,
+    n: int = NGRAM,
+    share: float = SHARE,
+) -> GateReport:
+    """Schema of a table of questions without labels; and contamination, where it may come to be trained on.
+
+    Args:
+        frame: Has ``TABLE_COLUMNS``.
+        name: Of the report.
+        protected: As for ``check_training_set``; None for a benchmark, which is what is protected.
+        n: See ``find_overlaps``.
+        share: See ``find_overlaps``.
+    """
+    if not set(TABLE_COLUMNS) <= set(frame.columns):
+        return run_gate(frame, [has_columns(TABLE_COLUMNS)], name=name)
+    rules = _question_rules(TABLE_COLUMNS)
+    if protected is not None:
+        rules.append(_contamination(frame, protected, n, share))
+    counts = {"passages": int(frame["passage_id"].nunique())}
+    return run_gate(frame.assign(content_id=_content_ids(frame)), rules, name=name, counts=counts)
+
+
+def _question_rules(columns: Collection[str]) -> list[Rule]:
+    """The rules of every table of questions; the table that is checked has a column ``content_id`` beside its own."""
+    gxe = load_great_expectations().expectations
+
+    return [
+        has_columns(columns),
+        has_rows(),
+        *(not_blank(column) for column in ("passage", "question", "source", "passage_id")),
+        row_keys(),
         Rule(
             "content ids",
             "the question_id is the hash of passage, answer and question",
             [gxe.ExpectColumnPairValuesToBeEqual(column_A="question_id", column_B="content_id")],
         ),
-        _contamination(frame, protected, n, share),
     ]
-    return run_gate(checked, rules, name=name, counts=_label_counts(frame))
 
 
 def _content_ids(frame: pd.DataFrame) -> pd.Series[Any]:
@@ -285,86 +333,3 @@ def _label_counts(frame: pd.DataFrame) -> dict[str, int]:
         part.strip() for cell in frame["labels"] if isinstance(cell, str) for part in cell.split(";") if part.strip()
     )
     return {label.value: found.get(label.value, 0) for label in ALL_TYPES}
-
-
-def check_benchmark(benchmark: Benchmark) -> GateReport:
-    """Schema and range of a benchmark as it was read: questions, then scores. Both parts are in one report.
-
-    Raises:
-        GateError: The benchmark has no questions.
-    """
-    gxe = load_great_expectations().expectations
-
-    if benchmark.questions.empty:
-        raise GateError(f"benchmark {benchmark.name!r} has no questions")
-    key = ["question_id", "source"]
-    question_rules = [
-        not_blank("passage"),
-        not_blank("question"),
-        Rule(
-            "row keys",
-            "no question stands twice for one source",
-            [gxe.ExpectCompoundColumnsToBeUnique(column_list=key)],
-        ),
-    ]
-    report = run_gate(benchmark.questions, question_rules, name=benchmark.name)
-    checks = list(report.checks)
-    if not benchmark.scores.empty:
-        score_rules = [
-            Rule(
-                "scores once",
-                "no annotator scores a question twice for one dimension",
-                [gxe.ExpectCompoundColumnsToBeUnique(column_list=[*key, "dimension", "annotator"])],
-            )
-        ]
-        for dimension, (low, high) in benchmark.scales.items():
-            rule = Rule(
-                f"{dimension} range",
-                f"{dimension} is scored from {low:g} to {high:g}",
-                [gxe.ExpectColumnValuesToBeBetween(column="score", min_value=low, max_value=high)],
-            )
-            part = benchmark.scores[benchmark.scores["dimension"] == dimension]
-            checks += run_gate(part, [rule], name=dimension).checks
-        checks += run_gate(benchmark.scores, score_rules, name="scores").checks
-    if benchmark.labels is not None:
-        checks += run_gate(benchmark.labels, label_rules(), name="labels").checks
-    counts = {
-        "questions": len(benchmark.questions),
-        "different questions": int((~benchmark.questions["repeat"]).sum()),
-        "passages": int(benchmark.questions["passage_id"].nunique()),
-        "scores": len(benchmark.scores),
-    }
-    return GateReport(benchmark.name, len(benchmark.questions), tuple(checks), counts)
-
-
-def check_pairs(pairs: Pairs) -> GateReport:
-    """Schema and spans of question-answer pairs as they were read."""
-    gxe = load_great_expectations().expectations
-    frame = pairs.frame
-    if not set(PAIR_COLUMNS) <= set(frame.columns):
-        return run_gate(frame, [has_columns(PAIR_COLUMNS)], name=pairs.name)
-    rules = [
-        has_columns(PAIR_COLUMNS),
-        Rule("rows", "there is at least one row", [gxe.ExpectTableRowCountToBeBetween(min_value=1)]),
-        *(not_blank(column) for column in ("passage", "question", "source", "register")),
-        Rule(
-            "answer spans",
-            "where answer_start is not -1 the passage has the answer there",
-            [gxe.ExpectColumnValuesToBeInSet(column="span is the answer", value_set=["yes"])],
-        ),
-    ]
-    columns = (frame[name] for name in ("passage", "answer", "answer_start"))
-    spans = ["yes" if _is_span(p, a, s) else "no" for p, a, s in zip(*columns, strict=True)]
-    counts = {"questions": len(frame), "passages": int(frame["passage_id"].nunique())}
-    return run_gate(
-        frame.assign(**{"span is the answer": spans}), rules, name=pairs.name, counts=counts, show=("answer",)
-    )
-
-
-def _is_span(passage: Any, answer: Any, start: int) -> bool:
-    """A line break in the passage counts as a space, as in ``readers.pairs.find_span``."""
-    if start == -1:
-        return True
-    if not isinstance(passage, str) or not isinstance(answer, str):
-        return False
-    return passage[start : start + len(answer)].replace("\n", " ") == answer.replace("\n", " ")

@@ -4,34 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from erreval.data.gates import GateReport, Rule, load_great_expectations, run_gate
+from erreval.data.gate_report import GateReport, Listing
+from erreval.data.gates import Rule, load_great_expectations, run_gate
 from erreval.data.readers.frames import Benchmark
 from erreval.taxonomy import ERRORS, ErrorType, parse_label_set
 
-DRIFT_THRESHOLDS: Mapping[str, float] = MappingProxyType(
-    {
-        "label distribution": 0.2,
-        "question length": 0.2,
-        "passage length": 0.2,
-        "source mix": 0.3,
-    }
-)
-"""The most that two rounds may differ by, each from 0 (alike) to 1; params.yaml overrides them."""
-
-
-def join_reports(name: str, reports: Sequence[GateReport]) -> GateReport:
-    """Several reports as one; its rows are those of the first."""
-    counts: dict[str, Any] = {}
-    for report in reports:
-        counts |= report.counts
-    checks = tuple(check for report in reports for check in report.checks)
-    return GateReport(name, reports[0].n_rows if reports else 0, checks, counts)
+DRIFT_FIGURES = ("label distribution", "question length", "passage length", "source mix")
+"""What two rounds are compared by."""
 
 
 def check_duplicates(frame: pd.DataFrame, *, name: str) -> GateReport:
@@ -155,26 +139,39 @@ def _word_counts(texts: Iterable[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 
-def check_drift(
-    before: pd.DataFrame, after: pd.DataFrame, *, name: str, thresholds: Mapping[str, float] | None = None
-) -> GateReport:
+def check_drift(before: pd.DataFrame, after: pd.DataFrame, *, name: str, thresholds: Mapping[str, float]) -> GateReport:
     """Warn where a round differs from the one before by more than the thresholds allow.
 
+    The rows that the round added are compared with the round before as well, for the reader's information: the whole
+    set changes little where little was added.
+
+    Args:
+        before: The training set of the round before.
+        after: The round's training set, which begins with that of the round before.
+        name: Of the report.
+        thresholds: One for each of ``DRIFT_FIGURES``.
+
     Raises:
-        ValueError: A threshold is for a figure that is not measured.
+        ValueError: A threshold is missing, or is for a figure that is not measured.
     """
     gxe = load_great_expectations().expectations
-    limits = {**DRIFT_THRESHOLDS, **(thresholds or {})}
-    unknown = set(limits) - set(DRIFT_THRESHOLDS)
-    if unknown:
-        raise ValueError(f"no drift figure {sorted(unknown)[0]!r}; there are: {', '.join(DRIFT_THRESHOLDS)}")
+    wrong = sorted(set(thresholds) ^ set(DRIFT_FIGURES))
+    if wrong:
+        raise ValueError(f"thresholds are for {', '.join(DRIFT_FIGURES)}; missing or unknown: {', '.join(wrong)}")
     figures = measure_drift(before, after)
+    added = after.iloc[len(before) :]
+    alone = measure_drift(before, added) if len(added) else {}
     table = pd.DataFrame({"figure": list(figures), "value": list(figures.values())})
-    table["excess"] = [round(value - limits[figure], 4) for figure, value in figures.items()]
+    table["excess"] = [round(value - thresholds[figure], 4) for figure, value in figures.items()]
     rule = Rule(
         "drift",
-        "the round is like the one before: " + ", ".join(f"{figure} within {limits[figure]:g}" for figure in figures),
+        "the round is like the one before: "
+        + ", ".join(f"{figure} within {thresholds[figure]:g}" for figure in figures),
         [gxe.ExpectColumnValuesToBeBetween(column="excess", max_value=0)],
         blocks=False,
     )
-    return run_gate(table, [rule], name=name, show=("figure", "value"), counts=figures)
+    shown = table[["figure", "value"]].assign(threshold=table["figure"].map(thresholds))
+    shown[f"the {len(added)} added rows alone"] = table["figure"].map(alone)
+    note = "each figure from 0 (alike) to 1; only the whole set is held against the threshold"
+    listing = Listing.of("Drift since the round before", shown, note=note)
+    return run_gate(table, [rule], name=name, show=("figure", "value"), counts=figures, listings=[listing])
