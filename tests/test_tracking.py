@@ -80,7 +80,7 @@ class Workspace:
         self.put(f"{sets}/train.parquet", frame)
         if k == 0:
             gate = f"{self.work}/gates/prepare"
-            self.put(f"{gate}/report.html", "<p>gate</p>")
+            self.report(gate)
             self.stage("prepare", [], {sets: None, gate: None})
         else:
             queue, labels = f"{self.work}/queue/{before}", f"{self.work}/labels/{before}.parquet"
@@ -89,8 +89,11 @@ class Workspace:
             params = {"params.yaml": {"annotator": {"kind": "simulated", "error_rate": 0.05}}}
             self.stage(f"annotate@{before}", [queue], {labels: "answers"}, params)
             gate = f"{self.work}/gates/extend-{before}"
-            self.put(f"{gate}/report.html", "<p>gate</p>")
+            self.report(gate)
             self.stage(f"extend@{before}", [labels, f"{self.work}/sets/{before}"], {sets: None, gate: None})
+        noise, gate = f"{self.work}/label_noise/{name}.parquet", f"{self.work}/gates/label_noise-{name}"
+        self.report(gate, warnings=2)
+        self.stage(f"label_noise@{name}", [sets], {noise: "rows", gate: None})
         for model, folder in models.items():
             start = [f"{self.work}/models/{model}/{before}"] if k else []
             params = {"params.yaml": {"seed": self.seed, model: {"epochs": 2, "learning_rate": 3e-4}}}
@@ -105,6 +108,10 @@ class Workspace:
         }
         deps = [*models.values(), f"{self.work}/prepared/development.parquet", f"{self.work}/prepared/heldout.parquet"]
         self.stage(f"assess@{name}", deps, {f"{self.work}/assess/{name}.json": assessed})
+
+    def report(self, gate, *, warnings=0):
+        self.put(f"{gate}/report.html", f"<p>{warnings} warnings</p>")
+        self.put(f"{gate}/report.json", {"passed": True, "warnings": warnings, "gates": []})
 
     def put(self, path, content):
         file = self.root / path
@@ -274,6 +281,43 @@ def test_a_refinement_is_a_parent_with_a_child_for_each_round(workspace, state):
     assert {"gates/extend-r0/report.html", "queue.json", "assessment.json"} <= logged
     assert {"gates/prepare/report.html", "gates/extend-r0/report.html"} <= artifacts(found.run.run_id)
     assert (state / "mlartifacts").is_dir()
+
+
+def test_gate_reports_are_artifacts_that_tag_and_note_name(workspace):
+    found = publish_refinement(workspace.root, "sample")
+    stages = {"r0": ["label_noise-r0", "prepare"], "r1": ["extend-r0", "label_noise-r1"]}
+    for run in (found.run, *found.rounds):
+        names = stages.get(run.name, sorted(stages["r0"] + stages["r1"]))
+        published = run_of(run)
+        told = json.loads(published.data.tags["erreval.gates"])
+        assert sorted(told) == names
+        assert told[names[-1]]["passed"] is True
+        assert {n: gate["warnings"] for n, gate in told.items()} == {n: 2 * n.startswith("label") for n in names}
+        logged = {path for path in artifacts(run.run_id) if path.startswith("gates/")}
+        assert logged == {f"gates/{name}/report.{ending}" for name in names for ending in ("html", "json")}
+        note = published.data.tags["mlflow.note.content"]
+        experiment = published.info.experiment_id
+        for name in names:
+            assert f"[{name}](#/experiments/{experiment}/runs/{run.run_id}/artifacts/gates/{name}/report.html)" in note
+        assert ("passed, 2 warnings" in note) and ("0 warnings" in note)
+
+
+def test_doubtful_labels_found_anew_are_attached_to_the_runs_that_are_there(workspace, tmp_path):
+    first = publish_refinement(workspace.root, "sample")
+    gate = f"{workspace.work}/gates/label_noise-r1"
+    workspace.report(gate, warnings=1)
+    sets, noise = f"{workspace.work}/sets/r1", f"{workspace.work}/label_noise/r1.parquet"
+    workspace.stage("label_noise@r1", [sets], {noise: "other rows", gate: None})
+    workspace.save()
+    second = publish_refinement(workspace.root, "sample")
+    assert [r.run_id for r in second.rounds] == [r.run_id for r in first.rounds] and not second.run.made
+    assert len(runs()) == 3 and len(versions("identifier")) == 2
+    for run in (second.run, second.rounds[1]):
+        assert json.loads(run_of(run).data.tags["erreval.gates"])["label_noise-r1"]["warnings"] == 1
+        assert "passed, 1 warning" in run_of(run).data.tags["mlflow.note.content"]
+        with looking() as store:
+            page = store.client.download_artifacts(run.run_id, "gates/label_noise-r1/report.html", str(tmp_path))
+        assert Path(page).read_text() == "<p>1 warnings</p>"
 
 
 def test_published_twice_nothing_appears_twice(workspace):

@@ -77,6 +77,7 @@ class FinishedRound:
     annotator: str | None
     """Who answered that queue."""
     reports: tuple[str, ...]
+    """Gate reports of its training set, and of doubtful labels in it; these do not count towards the key."""
 
     @property
     def step(self) -> int:
@@ -154,7 +155,7 @@ def read_refinement(lock: Lock, profile: str) -> FinishedRefinement:
         rounds=rounds,
         champion=str(results["identifier"]["champion"]),
         results=tuple(_result_path(profile, model) for model in MODELS),
-        reports=tuple(path for stage in stages for path in _reports(lock, stage)),
+        reports=tuple(dict.fromkeys([*_reports(lock, *stages), *(path for item in rounds for path in item.reports)])),
     )
 
 
@@ -297,7 +298,7 @@ def _round(lock: Lock, profile: str, name: str, results: Mapping[str, Mapping[st
         assessment=assessment,
         queue=queue,
         annotator=annotator,
-        reports=tuple(_reports(lock, feeder)),
+        reports=tuple(_reports(lock, feeder, lock.find(layout.label_noise(name).as_posix()))),
     )
 
 
@@ -341,14 +342,13 @@ def _params(stages: list[FinishedStage]) -> dict[str, Any]:
     return {name: merged[name] for name in sorted(merged)}
 
 
-def _reports(lock: Lock, stage: FinishedStage) -> Iterator[str]:
-    for out in stage.outs:
-        path = lock.root / out
-        if "gates" in Path(out).parts:
-            files = sorted(path.glob("*.html")) if path.is_dir() else [path]
-            yield from (
-                file.relative_to(lock.root).as_posix() for file in files if file.suffix == ".html" and file.exists()
-            )
+def _reports(lock: Lock, *stages: FinishedStage | None) -> Iterator[str]:
+    """The gate reports of stages, for people and for programs."""
+    for stage in stages:
+        for out in stage.outs if stage else ():
+            if "gates" in Path(out).parts:
+                files = [file for kind in ("*.html", "*.json") for file in sorted((lock.root / out).glob(kind))]
+                yield from (file.relative_to(lock.root).as_posix() for file in files)
 
 
 def _scalars(block: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

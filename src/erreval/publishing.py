@@ -6,6 +6,7 @@ is computed here that the stages have not computed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,9 @@ REGISTERED: Mapping[str, str] = {"identifier": "erreval-identifier", "verifier":
 UNKNOWN = "erreval.unknown_metrics"
 """Tag: how many metrics are unknown, and therefore not logged."""
 
+GATES = "erreval.gates"
+"""Tag: the gate reports of a run by stage, as JSON: passed or not, how many warnings, digest. They are artifacts."""
+
 
 def publish_refinement(root: Path, profile: str, *, flow_run_id: str | None = None) -> Published:
     """Publish a profile's finished refinement: a parent run, a child for each round, models and champions.
@@ -53,6 +57,8 @@ def publish_refinement(root: Path, profile: str, *, flow_run_id: str | None = No
         parent = store.open("refinement", refinement.key, f"{profile} {refinement.key[:8]}", {"profile": profile})
         store.link_flow(parent.run_id, flow_run_id)
         rounds = tuple(_publish_round(store, root, refinement, item, parent) for item in refinement.rounds)
+        note = _refinement_note(store, refinement, rounds)
+        _attach_reports(store, root, parent.run_id, refinement.reports, note)
         if parent.made:
             _write_refinement(store, root, refinement, parent, rounds)
         champions = {REGISTERED[model]: _choose_champion(store, refinement, model) for model in MODELS}
@@ -95,6 +101,7 @@ def _publish_round(
         store.register(
             run.run_id, model, REGISTERED[model], root / item.models[model], _version_tags(refinement, item, model)
         )
+    _attach_reports(store, root, run.run_id, item.reports, [f"Round {item.name} of profile `{refinement.profile}`."])
     if run.made:
         queue = {f"queue/{name}": n for name, n in item.queue.items() if type(n) in (int, float)}
         metrics = {**item.numbers.known, **queue, "training/size": item.training.size}
@@ -120,12 +127,40 @@ def _log_round_artifacts(store: Store, root: Path, run_id: str, item: FinishedRo
     client.log_dict(run_id, dict(item.assessment), "assessment.json")
     if item.queue:
         client.log_dict(run_id, dict(item.queue), "queue.json")
-    _log_reports(store, root, run_id, item.reports)
 
 
-def _log_reports(store: Store, root: Path, run_id: str, reports: Sequence[str]) -> None:
+def _attach_reports(store: Store, root: Path, run_id: str, reports: Sequence[str], note: Sequence[str]) -> None:
+    """Log gate reports, and name them in a tag and in the note; those that the run has are left alone.
+
+    A run is told apart by what its models were made from. Doubtful labels are looked for beside that, so their
+    report may be a new one where the run is not.
+    """
+    named = {Path(path).parent.name: _outcome(root / path) for path in reports if path.endswith(".json")}
+    tag = json.dumps(named, sort_keys=True)
+    if store.client.get_run(run_id).data.tags.get(GATES) == tag:
+        return
     for report in reports:
         store.client.log_artifact(run_id, str(root / report), f"gates/{Path(report).parent.name}")
+    place = f"#/experiments/{store.experiment}/runs/{run_id}/artifacts/gates"
+    lines = [
+        f"- gates of [{stage}]({place}/{stage}/report.html): {'passed' if found['passed'] else 'not passed'}, "
+        f"{found['warnings']} warning{'' if found['warnings'] == 1 else 's'}"
+        for stage, found in named.items()
+    ]
+    store.tag(run_id, {GATES: tag, NOTE: "\n".join([*note, "", *lines])})
+
+
+def _outcome(report: Path) -> dict[str, Any]:
+    content = report.read_bytes()
+    found = json.loads(content)
+    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    return {"passed": found["passed"], "warnings": found["warnings"], "md5": digest}
+
+
+def _refinement_note(store: Store, refinement: FinishedRefinement, rounds: Sequence[PublishedRun]) -> list[str]:
+    links = [f"- [{run.name}](#/experiments/{store.experiment}/runs/{run.run_id})" for run in rounds]
+    best = refinement.best.name
+    return [f"Refinement of profile `{refinement.profile}`; best round on dev: **{best}**.", "", *links]
 
 
 def _write_refinement(
@@ -143,14 +178,10 @@ def _write_refinement(
     store.client.log_figure(parent.run_id, figure, "plots/rounds.png")
     for path in refinement.results:
         store.client.log_artifact(parent.run_id, str(root / path), "results")
-    _log_reports(store, root, parent.run_id, refinement.reports)
     named = {item.name: (run.key, run.run_id) for item, run in zip(refinement.rounds, rounds, strict=True)}
-    note = [f"Refinement of profile `{refinement.profile}`; best round on dev: **{best.name}**.", ""]
-    note += [f"- [{name}](#/experiments/{store.experiment}/runs/{run_id})" for name, (_, run_id) in named.items()]
     tags: dict[str, Any] = {
         ROUNDS: json.dumps(named),
         UNKNOWN: sum(len(item.numbers.unknown) for item in refinement.rounds),
-        NOTE: "\n".join(note),
         "best_round": best.name,
     }
     annotators = sorted({item.annotator for item in refinement.rounds if item.annotator})
