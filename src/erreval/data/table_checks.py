@@ -64,9 +64,10 @@ def check_contamination(
     for source, size in passages["source"].value_counts(sort=False).items():
         counts[f"{source}: passages"] = int(size)
         counts[f"{source}: removed"] = int((removed["source"] == source).sum())
-    by_benchmark = found.groupby(["source", "benchmark", "kind"], sort=False)["passage_id"].nunique()
-    for (source, benchmark, kind), size in by_benchmark.items():
-        counts[f"{source}: {_OVERLAPS[kind]} one of {benchmark}"] = int(size)
+    different = found.drop_duplicates(["source", "benchmark", "kind", "passage_id"])
+    for source, kind, benchmark in zip(different["source"], different["kind"], different["benchmark"], strict=True):
+        name = f"{source}: {_OVERLAPS[kind]} one of {benchmark}"
+        counts[name] = counts.get(name, 0) + 1
     left = set(find_overlaps(kept["passage"].unique(), protected["passage"], n=n, share=share)["passage_id"])
     rule = Rule(
         "contamination",
