@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from erreval.settings import AccelerateSettings, load_settings
+from erreval.sections import AccelerateSettings
+from erreval.settings import load_settings
 
 
 def launch_command(module: str, arguments: list[str], wanted: AccelerateSettings) -> list[str]:

@@ -18,7 +18,7 @@ from erreval.diagnosis.injection.inject import GoodExample, build_labelled_set
 from erreval.diagnosis.wording import cased_and_ended, detokenise
 from erreval.frames import ORIGINS, labelled_frame
 from erreval.records import Question, passage_id
-from erreval.settings import InjectionSettings
+from erreval.sections import InjectionSettings
 from erreval.taxonomy import ErrorType
 from pipelines.context import Context, open_context, write_json
 from pipelines.gates import keep_and_require

@@ -14,7 +14,7 @@ from erreval.diagnosis.identifier import Identifier, check_not_collapsed
 from erreval.diagnosis.training import fine_tune
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import label_sets_of, questions_of
-from erreval.settings import TrainingSettings
+from erreval.sections import TrainingSettings
 from pipelines.context import open_context
 from pipelines.supervision import stage
 

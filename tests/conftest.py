@@ -116,7 +116,7 @@ def train_tiny(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) ->
         import torch
 
         from erreval.diagnosis.training import fine_tune
-        from erreval.settings import EncoderSettings, TrainingSettings
+        from erreval.sections import EncoderSettings, TrainingSettings
 
         torch.seed()  # what happened before must not matter
         folder = tmp_path_factory.mktemp(f"tiny-{task}")

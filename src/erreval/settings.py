@@ -14,199 +14,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from erreval.errors import SettingsError
-from erreval.taxonomy import ErrorType
+from erreval.sections import (
+    AccelerateSettings,
+    AnnotatorSettings,
+    DataSettings,
+    EncoderSettings,
+    ExtensionPlan,
+    FusionSection,
+    GateSettings,
+    InjectionSettings,
+    LabelNoiseSettings,
+    QueueSettings,
+    RoundPlan,
+    Section,
+    SelectionSettings,
+    TrainingSettings,
+    VerifierSettings,
+)
 
 ProfileName = Literal["offline", "sample", "paper"]
 PROFILES: tuple[ProfileName, ...] = ("offline", "sample", "paper")
 MAX_ROUNDS = 9
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DataSettings(_Section):
-    """Which data a run uses."""
-
-    sources: tuple[str, ...]
-    benchmark: Literal["qgeval", "sample"]
-    development: Literal["pilot", "heldout"]
-    shares: dict[Literal["train", "pool", "heldout"], float]
-    dev_share: float = Field(gt=0, lt=1)
-
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> DataSettings:
-        if set(self.shares) != {"train", "pool", "heldout"} or abs(sum(self.shares.values()) - 1) > 1e-9:
-            raise ValueError(f"shares must name train, pool and heldout and add up to 1, not {self.shares}")
-        return self
-
-
-class InjectionSettings(_Section):
-    """How many questions with injected errors are made, and in which mix."""
-
-    train_size: int = Field(ge=50)
-    pool_size: int = Field(ge=20)
-    heldout_size: int = Field(ge=20)
-    combine_share: float = Field(ge=0, le=1)
-    mix: dict[ErrorType, float]
-
-    @model_validator(mode="after")
-    def _mix_is_complete(self) -> InjectionSettings:
-        missing = [t.value for t in ErrorType if self.mix.get(t, 0.0) <= 0.0]
-        if missing:
-            raise ValueError(f"mix needs a weight above 0 for each of the eleven labels; missing: {', '.join(missing)}")
-        return self
-
-
-class EncoderSettings(_Section):
-    """The pretrained encoder under the Error Identifier and the Verifier."""
-
-    backbone: str = Field(pattern=r"^(package|hub|folder):.+")
-    head: Literal["pooled", "standard"]
-    max_tokens: int = Field(ge=32, le=8192)
-    frozen_layers: int = Field(ge=0)
-
-
-Precision = Literal["auto", "no", "bf16", "fp16"]
-"""Of the arithmetic of training; ``auto`` is bf16 where the hardware has it, else ``no``."""
-
-
-class AccelerateSettings(_Section):
-    """How training is launched."""
-
-    processes: int = Field(ge=1)
-    threads: int = Field(ge=1)
-    mixed_precision: Precision
-
-
-LossName = Literal["plain", "weighted", "focal"]
-
-
-class TrainingSettings(_Section):
-    """One model's training."""
-
-    epochs: int = Field(ge=1, le=100)
-    later_epochs: int = Field(ge=1, le=100)
-    batch_size: int = Field(ge=1)
-    learning_rate: float = Field(gt=0, lt=1)
-    weight_decay: float = Field(ge=0)
-    warmup_share: float = Field(ge=0, lt=1)
-    loss: LossName
-    best_by: Literal["last", "dev_micro_f1"]
-    early_stopping_patience: int = Field(ge=0)
-    threshold: float = Field(gt=0, lt=1)
-
-    @model_validator(mode="after")
-    def _stopping_needs_dev(self) -> TrainingSettings:
-        if self.early_stopping_patience and self.best_by == "last":
-            raise ValueError("early_stopping_patience needs best_by: dev_micro_f1; 0 trains for all epochs")
-        return self
-
-
-class VerifierSettings(TrainingSettings):
-    """The Verifier's training."""
-
-    negatives_per_question: int = Field(ge=1, le=10)
-
-
-class SelectionSettings(_Section):
-    """Thresholds that split the pool into reliable, unreliable and neither."""
-
-    confidence: Literal["mean", "min", "joint"]
-    reliable_uncertainty: float = Field(ge=0.5, le=1)
-    reliable_inconsistency: float = Field(ge=0, le=1)
-    unreliable_uncertainty: float = Field(ge=0.5, le=1)
-    unreliable_inconsistency: float = Field(ge=0, le=1)
-
-    @model_validator(mode="after")
-    def _no_overlap(self) -> SelectionSettings:
-        for name in ("uncertainty", "inconsistency"):
-            if getattr(self, f"reliable_{name}") >= getattr(self, f"unreliable_{name}"):
-                raise ValueError(f"reliable_{name} must lie below unreliable_{name}, or a sample would be both")
-        return self
-
-
-class QueueSettings(_Section):
-    """How much goes to people."""
-
-    size: int = Field(ge=1)
-
-
-class AnnotatorSettings(_Section):
-    """Who answers the queue."""
-
-    kind: Literal["simulated"]
-    error_rate: float = Field(ge=0, le=1)
-
-
-class OverlapSettings(_Section):
-    """When a passage counts as that of a benchmark."""
-
-    ngram: int = Field(ge=3, le=50)
-    share: float = Field(gt=0, le=1)
-
-
-class ExamplesSettings(_Section):
-    """The fewest examples of each error type."""
-
-    training: int = Field(ge=0)
-    assessed: int = Field(ge=0)
-
-
-class DriftSettings(_Section):
-    """The most that a round's training set may differ from the one before, each figure from 0 to 1."""
-
-    label_distribution: float = Field(ge=0, le=1)
-    question_length: float = Field(ge=0, le=1)
-    passage_length: float = Field(ge=0, le=1)
-    source_mix: float = Field(ge=0, le=1)
-
-    def thresholds(self) -> dict[str, float]:
-        """By the names that reports use."""
-        return {name.replace("_", " "): value for name, value in self.model_dump().items()}
-
-
-Warned = Literal["repeated questions", "examples of each type", "nearly constant scores", "drift"]
-"""The checks that only warn unless ``gates.stop_on`` names them."""
-
-
-class GateSettings(_Section):
-    """Thresholds of the quality gates, and which findings stop a run."""
-
-    stop_on: tuple[Warned, ...]
-    overlap: OverlapSettings
-    examples: ExamplesSettings
-    commonest_score: float = Field(gt=0, le=1)
-    drift: DriftSettings
-
-
-class LabelNoiseSettings(_Section):
-    """How doubtful labels are found."""
-
-    folds: int = Field(ge=2, le=20)
-    least_auroc: float = Field(ge=0.5, le=1)
-    most: float = Field(ge=0, le=1)
-
-
-class RoundPlan(_Section):
-    """What the models of a round start from: ``backbone`` or the folder of the round before."""
-
-    identifier: str
-    verifier: str
-
-
-class ExtensionPlan(_Section):
-    """The round whose training set a queue feeds."""
-
-    into: str
-
-
-class Settings(_Section):
+class Settings(Section):
     """Everything in params.yaml."""
 
     profile: ProfileName
@@ -220,6 +56,7 @@ class Settings(_Section):
     accelerate: AccelerateSettings
     identifier: TrainingSettings
     verifier: VerifierSettings
+    fusion: FusionSection
     warm_start: bool
     selection: SelectionSettings
     queue: QueueSettings

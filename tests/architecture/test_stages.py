@@ -17,7 +17,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from erreval.layout import Layout
-from erreval.settings import ExtensionPlan, RoundPlan, load_settings, round_plan
+from erreval.sections import ExtensionPlan, RoundPlan
+from erreval.settings import load_settings, round_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = {"profile", "seed"}

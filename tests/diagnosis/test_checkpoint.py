@@ -15,7 +15,8 @@ from erreval.diagnosis.identifier import Identifier, label_sets
 from erreval.diagnosis.training import fine_tune
 from erreval.diagnosis.verifier import Verifier
 from erreval.errors import ErrevalError
-from erreval.settings import EncoderSettings, TrainingSettings, apply_profile
+from erreval.sections import EncoderSettings, TrainingSettings
+from erreval.settings import apply_profile
 from erreval.taxonomy import ErrorType
 
 SOUND = frozenset({ErrorType.NO_ERROR})

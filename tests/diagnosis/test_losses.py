@@ -15,7 +15,7 @@ from erreval.diagnosis.examples import Example, verifier_examples
 from erreval.diagnosis.losses import Objective, positive_weights, verdict_weights
 from erreval.diagnosis.training import collate, fine_tune, training_arguments, training_rows
 from erreval.errors import ErrevalError
-from erreval.settings import AccelerateSettings, EncoderSettings, TrainingSettings
+from erreval.sections import AccelerateSettings, EncoderSettings, TrainingSettings
 from erreval.taxonomy import ALL_TYPES, ErrorType
 from pipelines.launch import launch_command
 

@@ -21,7 +21,7 @@ from erreval.data.table_checks import (
     check_selection,
     check_sides,
 )
-from erreval.settings import GateSettings
+from erreval.sections import GateSettings
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from erreval.diagnosis.backbone import Task
 from erreval.diagnosis.examples import Example, multi_hot
-from erreval.settings import LossName
+from erreval.sections import LossName
 from erreval.taxonomy import ErrorType
 
 FOCUS = 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from erreval.settings import Precision
+from erreval.sections import Precision
 
 OVERRIDE = "ERREVAL_PRECISION"
 """Environment variable: ``fp32`` keeps inference in single precision on hardware that could do bfloat16."""

@@ -17,7 +17,7 @@ from erreval.diagnosis.head import warm_up_head
 from erreval.diagnosis.inference import best_device
 from erreval.diagnosis.precision import training_precision
 from erreval.errors import ErrevalError
-from erreval.settings import EncoderSettings, Precision, TrainingSettings
+from erreval.sections import EncoderSettings, Precision, TrainingSettings
 
 
 def fine_tune(
