@@ -153,6 +153,7 @@ def test_xquad_passages_of_qgeval_are_removed_and_counted(laid: dict[str, Path])
     report = check_contamination(pairs, kept, protected, name="contamination")
     assert report.passed
     assert report.counts == {"xquad: passages": 240, "xquad: removed": 11, "xquad: equal to one of qgeval": 11}
+    assert report.name == "contamination"
     (listing,) = report.listings
     assert len(listing.rows) == 11
     assert report.checks[0].note == "11 of 240 passages removed"
