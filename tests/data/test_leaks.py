@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from erreval.data.leaks import check_leaks, mask, measure_leaks
+from erreval.data.leaks import check_leaks, mask, measure_leaks, ready_to_judge
 from erreval.data.readers import READERS, Benchmark
 from erreval.data.readers.frames import long_scores, question_frame
 from erreval.data.tables import write_table
@@ -94,6 +94,26 @@ def test_masking_keeps_ids() -> None:
     assert hidden["question_id"].equals(questions["question_id"])
     with pytest.raises(ValueError, match="cannot mask 'question'"):
         mask(questions, ["question"])
+
+
+def test_a_judge_gets_the_benchmark_without_what_is_masked_or_not_at_all() -> None:
+    scores = [i % 2 for i in range(40)]
+    leaking = benchmark(40, ["here" if score else None for score in scores], scores)
+    with pytest.raises(GateError, match="--mask answer"):
+        ready_to_judge(leaking)
+    seen = ready_to_judge(leaking, masked=["answer", "source"])
+    assert seen.questions["answer"].tolist() == [None] * 40
+    assert seen.questions["source"].tolist() == ["s"] * 40  # half of the key: scores still join
+    assert seen.wide_scores()["answerability"].tolist() == scores
+    in_order = benchmark(40, ["a"] * 40, sorted(scores))
+    with pytest.raises(GateError, match="--mask position"):
+        ready_to_judge(in_order)
+    mixed = ready_to_judge(in_order, masked=["position"])
+    assert mixed.questions["question_id"].is_monotonic_increasing
+    by_id = dict(zip(in_order.questions["question_id"], in_order.wide_scores()["answerability"], strict=True))
+    assert mixed.wide_scores()["answerability"].tolist() == [by_id[i] for i in mixed.questions["question_id"]]
+    with pytest.raises(ValueError, match="cannot mask 'question'"):
+        ready_to_judge(leaking, masked=["question"])
 
 
 def test_no_field_of_the_public_benchmarks_leaks(laid: dict[str, Path]) -> None:
