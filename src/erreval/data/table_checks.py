@@ -66,8 +66,8 @@ def check_contamination(
         counts[f"{source}: removed"] = int((removed["source"] == source).sum())
     different = found.drop_duplicates(["source", "benchmark", "kind", "passage_id"])
     for source, kind, benchmark in zip(different["source"], different["kind"], different["benchmark"], strict=True):
-        name = f"{source}: {_OVERLAPS[kind]} one of {benchmark}"
-        counts[name] = counts.get(name, 0) + 1
+        overlapping = f"{source}: {_OVERLAPS[kind]} one of {benchmark}"
+        counts[overlapping] = counts.get(overlapping, 0) + 1
     left = set(find_overlaps(kept["passage"].unique(), protected["passage"], n=n, share=share)["passage_id"])
     rule = Rule(
         "contamination",
