@@ -86,10 +86,12 @@ def test_the_life_of_a_question(tmp_path: Path, tiny_identifier: Path, tiny_veri
     assert [parse_label_set(cell) for cell in back["labels"]][:2] == predicted[:2]
     assert back["not_judged"][2] == f"{ErrorType.OFF_TARGET_ANSWER.value}: there is no answer"
 
-    # A dimension's score is the probability that none of its errors is there; unknown where one was not judged.
+    # A dimension's score grows with the probability that none of its errors is there (logarithm, .02 at the bottom);
+    # it is unknown where one of them was not judged.
     scores = dimension_scores(probabilities)
     for dimension, errors in DIMENSION_ERRORS.items():
-        by_hand = np.prod([1 - back[f"p_{slug(t)}"][1] for t in errors])
+        sound = np.prod([1 - back[f"p_{slug(t)}"][1] for t in errors])
+        by_hand = np.log((sound + 0.02) / 0.02) / np.log(1.02 / 0.02)
         assert back[f"score_{dimension.value}"][1] == pytest.approx(by_hand, abs=1e-5)
         assert back[f"score_{dimension.value}"][1] == pytest.approx(scores[dimension][1], abs=1e-6)
     assert scores[Dimension.CLARITY][1] < scores[Dimension.CLARITY][0]  # vagueness costs clarity

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from erreval.diagnosis.diagnose import diagnose_all
-from erreval.diagnosis.identifier import Identifier
+from erreval.diagnosis.loading import SavedIdentifier
 from erreval.diagnosis.scores import one_diagnosis_scores
 from erreval.records import Question
 from erreval.taxonomy import ERRORS
@@ -15,7 +15,7 @@ from erreval.taxonomy import ERRORS
 
 def errors_and_scores(
     questions: Sequence[Question],
-    identifier: Identifier | None,
+    identifier: SavedIdentifier | None,
     report: Callable[[int, int], None] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Diagnose questions.

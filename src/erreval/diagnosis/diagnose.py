@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from erreval.diagnosis.detectors.registry import labels_from_evidence, run_detectors, why_not_judged
-from erreval.diagnosis.identifier import Identifier
-from erreval.diagnosis.loading import load_identifier
+from erreval.diagnosis.loading import SavedIdentifier, load_identifier
 from erreval.errors import ErrevalError
 from erreval.layout import Layout, read_champion
 from erreval.models.catalogue import LocatedModel, locate
@@ -27,7 +26,7 @@ MODEL_VARIABLE = "ERREVAL_MODEL"
 
 
 def diagnose(
-    question: str, passage: str = "", answer: str | None = None, *, model: Identifier | Path | str | None = None
+    question: str, passage: str = "", answer: str | None = None, *, model: SavedIdentifier | Path | str | None = None
 ) -> Diagnosis:
     """Diagnose one question.
 
@@ -74,10 +73,12 @@ def _refuse_broken_text(name: str, text: str) -> None:
         ) from None
 
 
-_loaded: dict[tuple[str, str, tuple[tuple[str, int], ...]], Identifier] = {}
+_loaded: dict[tuple[str, str, tuple[tuple[str, int], ...]], SavedIdentifier] = {}
 
 
-def find_identifier(model: Identifier | Path | str | None = None, project: Path | None = None) -> Identifier | None:
+def find_identifier(
+    model: SavedIdentifier | Path | str | None = None, project: Path | None = None
+) -> SavedIdentifier | None:
     """The Error Identifier to use, or None for the detectors alone.
 
     Args:
@@ -87,7 +88,7 @@ def find_identifier(model: Identifier | Path | str | None = None, project: Path 
     Raises:
         ErrevalError: A named model cannot be loaded.
     """
-    if isinstance(model, Identifier):
+    if isinstance(model, SavedIdentifier):
         return model
     named = model or os.environ.get(MODEL_VARIABLE)
     if named == DETECTORS:
@@ -119,7 +120,7 @@ def _champion(project: Path) -> LocatedModel | None:
 
 def diagnose_all(
     questions: Sequence[Question],
-    identifier: Identifier | None,
+    identifier: SavedIdentifier | None,
     report: Callable[[int, int], None] | None = None,
 ) -> list[Diagnosis]:
     """Diagnose many questions, each distinct one once.
@@ -167,7 +168,7 @@ def _by_detectors(question: Question) -> Diagnosis:
 
 
 def _by_identifier(
-    questions: Sequence[Question], identifier: Identifier, report: Callable[[int, int], None] | None
+    questions: Sequence[Question], identifier: SavedIdentifier, report: Callable[[int, int], None] | None
 ) -> list[Diagnosis]:
     probabilities = identifier.predict_probabilities(questions, report)
     sets = identifier.decide(probabilities)

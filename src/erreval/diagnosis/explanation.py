@@ -9,8 +9,7 @@ from typing import Any
 
 from erreval.diagnosis.diagnose import DETECTORS, diagnose_all
 from erreval.diagnosis.highlight import Piece, Span, pieces
-from erreval.diagnosis.identifier import Identifier
-from erreval.diagnosis.loading import thresholds
+from erreval.diagnosis.loading import SavedIdentifier, thresholds
 from erreval.diagnosis.scores import one_diagnosis_scores
 from erreval.records import Diagnosis, Evidence, Question
 from erreval.taxonomy import ALL_TYPES, DEFINITIONS, TYPE_INDEX, Dimension, ErrorType
@@ -132,7 +131,7 @@ class Explanation:
         }
 
 
-def explain(question: Question, identifier: Identifier | None, found_in: Iterable[str] = ()) -> Explanation:
+def explain(question: Question, identifier: SavedIdentifier | None, found_in: Iterable[str] = ()) -> Explanation:
     """Diagnose one question and keep the grounds.
 
     Args:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from erreval.diagnosis.fused import FusedIdentifier, is_fused
 from erreval.diagnosis.identifier import DEFAULT_THRESHOLD, Identifier
 from erreval.taxonomy import ERRORS, ErrorType
 
+SavedIdentifier = Identifier | FusedIdentifier
+"""What a folder may hold."""
 
-def load_identifier(folder: Path) -> Identifier:
-    """Load an Error Identifier.
+
+def load_identifier(folder: Path) -> SavedIdentifier:
+    """Load an Error Identifier: a fusion where there is one, else an encoder.
 
     Raises:
         ErrevalError: There is no model in the folder, or it has other classes than the eleven types.
     """
-    return Identifier.load(folder)
+    return FusedIdentifier.load(folder) if is_fused(folder) else Identifier.load(folder)
 
 
-def thresholds(identifier: Identifier | None) -> dict[ErrorType, float]:
+def thresholds(identifier: SavedIdentifier | None) -> dict[ErrorType, float]:
     """From which value on each error is named; None stands for the detectors alone."""
+    if isinstance(identifier, FusedIdentifier):
+        return identifier.thresholds
     return dict.fromkeys(ERRORS, DEFAULT_THRESHOLD if identifier is None else identifier.threshold)

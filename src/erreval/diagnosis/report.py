@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from erreval.diagnosis.diagnose import diagnose_all
-from erreval.diagnosis.identifier import Identifier
+from erreval.diagnosis.loading import SavedIdentifier
 from erreval.diagnosis.scores import one_diagnosis_scores
 from erreval.records import Diagnosis, Question
 from erreval.taxonomy import ALL_TYPES, format_label_set, slug
@@ -17,7 +17,7 @@ from erreval.taxonomy import ALL_TYPES, format_label_set, slug
 def diagnosis_table(
     rows: pd.DataFrame,
     questions: Sequence[Question],
-    identifier: Identifier | None,
+    identifier: SavedIdentifier | None,
     report: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """The rows of a table with their diagnoses.

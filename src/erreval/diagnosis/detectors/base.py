@@ -21,6 +21,9 @@ LONGEST_QUESTION = 400
 LONGEST_ANSWER = 1_000
 """Characters of an answer that are looked at."""
 
+LONGEST_PASSAGE = 300_000
+"""Characters of a passage that are looked at (50,000 words, in about a second); see ``registry.why_not_judged``."""
+
 
 class Detector(Protocol):
     """Looks for one type of error in one question."""
@@ -122,8 +125,8 @@ class Reading:
 
 @lru_cache(maxsize=16)
 def read_passage(passage: str) -> Reading:
-    """The reading of a passage; kept for the next questions on it."""
-    return Reading(passage)
+    """The reading of a passage, of its first ``LONGEST_PASSAGE`` characters; kept for the next questions on it."""
+    return Reading(passage[:LONGEST_PASSAGE])
 
 
 @lru_cache(maxsize=256)

@@ -40,13 +40,13 @@ class Kind(StrEnum):
 _TIME_HEADS = word_set("year years date day decade century month time")
 _COUNT_HEADS = word_set("percentage percent number amount population proportion fraction")
 _PERSON_HEADS = word_set("person man woman player actor actress singer author writer king queen president leader")
-_QUANTITY = word_set(
+QUANTITY = word_set(
     "half third quarter thirds quarters halves halve dozen dozens "
     "hundred hundreds thousand thousands million millions billion trillion none all "
     "many few several most some much little couple pair once twice double twice both every no zero single everything "
     "large small majority less more equal enough great plenty lot lots percent nothing always"
 )
-_TIME_WORDS = word_set(
+TIME_WORDS = word_set(
     "january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday spring summer autumn fall winter morning evening night noon midnight day days "
     "week weeks month months year years century centuries decade decades today yesterday tomorrow before after during "
@@ -111,7 +111,7 @@ def kind_mismatch(kind: Kind, answer: str) -> float:
     if not given:
         return 0.0
     lower = {t.lower for t in given} | {part for t in given for part in t.lower.split("-")}
-    numeric = all(_is_number(t) or t.lower in _TIME_WORDS | {"of", "the", "in", "to", "and"} for t in given)
+    numeric = all(_is_number(t) or t.lower in TIME_WORDS | {"of", "the", "in", "to", "and"} for t in given)
     has_number = any(_is_number(t) for t in given)
     yes_no = given[0].lower in {"yes", "no", "true", "false"}
     proper = all(t.is_capitalised or t.lower in {"of", "the", "and", "de", "von"} for t in given)
@@ -127,15 +127,15 @@ def kind_mismatch(kind: Kind, answer: str) -> float:
         timely = (
             has_number
             or bool(re.search(r"(?:th|first|second|third)\b", answer.lower()))
-            or bool(lower & _TIME_WORDS)
-            or bool(lower & _QUANTITY)
+            or bool(lower & TIME_WORDS)
+            or bool(lower & QUANTITY)
         )
         return 0.0 if timely else 0.7 if len(given) <= 5 else 0.45
     if kind is Kind.COUNT:
-        counted = has_number or bool(lower & _QUANTITY)
+        counted = has_number or bool(lower & QUANTITY)
         return 0.0 if counted else 0.7 if len(given) <= 5 else 0.5
     if kind is Kind.PLACE:
-        if numeric and has_number and all(is_year(t) or t.lower in _TIME_WORDS or _is_number(t) for t in given):
+        if numeric and has_number and all(is_year(t) or t.lower in TIME_WORDS or _is_number(t) for t in given):
             return 0.8
         return 0.0
     if kind is Kind.REASON:
@@ -154,9 +154,7 @@ class OffTargetAnswerDetector:
         answer = (question.answer or "").strip()[:LONGEST_ANSWER]
         if not reading.words or not words(answer):
             return None
-        found = [self._kind(reading, answer), self._given_away(reading, answer)]
-        found.append(self._sentence(reading, read_passage(question.passage), answer))
-        kept = sorted((f for f in found if f is not None), key=lambda f: (-f.score, f.message))
+        kept = sorted((f for f in self._signs(question, answer) if f is not None), key=lambda f: (-f.score, f.message))
         if not kept:
             return None
         # Weak signs add up: 1 − Π(1 − s), with the weaker ones at half their weight.
@@ -165,6 +163,19 @@ class OffTargetAnswerDetector:
             doubt *= 1.0 - 0.5 * other.score
         spans = list(dict.fromkeys(span for f in kept for span in f.spans))
         return evidence(self.error, 1.0 - doubt, " ".join(f.message for f in kept[:2]), spans)
+
+    def signs(self, question: Question) -> tuple[float, float, float]:
+        """How strong each of the three signs is, in [0, 1]; 0 without an answer."""
+        answer = (question.answer or "").strip()[:LONGEST_ANSWER]
+        if not read_question(question.question).words or not words(answer):
+            return 0.0, 0.0, 0.0
+        kind, given, sentence = (f.score if f is not None else 0.0 for f in self._signs(question, answer))
+        return kind, given, sentence
+
+    def _signs(self, question: Question, answer: str) -> tuple[Evidence | None, Evidence | None, Evidence | None]:
+        reading = read_question(question.question)
+        elsewhere = self._sentence(reading, read_passage(question.passage), answer)
+        return self._kind(reading, answer), self._given_away(reading, answer), elsewhere
 
     def _kind(self, reading: Reading, answer: str) -> Evidence | None:
         kind = asked_kind(reading)

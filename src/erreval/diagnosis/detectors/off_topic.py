@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from erreval.diagnosis.detectors.base import Reading, evidence, rarity, read_passage, read_question, squash
-from erreval.diagnosis.wording import Token, word_set
+from erreval.diagnosis.wording import FINITE_AUXILIARIES, WH_WORDS, Token, word_set
 from erreval.records import Evidence, Question
 from erreval.taxonomy import ErrorType
 
@@ -43,6 +43,10 @@ class OffTopicDetector:
         reading = read_question(question.question)
         passage = read_passage(question.passage)
         share, missing = coverage(reading, passage)
+        if reading.words and not reading.content and not (WH_WORDS | FINITE_AUXILIARIES) & set(reading.lower):
+            shown = reading.text.strip()[:40]
+            span = (reading.words[0].start, reading.words[-1].end)
+            return evidence(self.error, 0.9, f"“{shown}” says nothing that the passage could be about.", [span])
         if not reading.content or not missing:
             return None
         # One missing word of two says less than four of eight.

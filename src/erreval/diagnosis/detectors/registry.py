@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from erreval.diagnosis.detectors.base import Detector
+from erreval.diagnosis.detectors.base import LONGEST_PASSAGE, Detector
 from erreval.diagnosis.detectors.factual_error import FactualErrorDetector
 from erreval.diagnosis.detectors.grammar_error import GrammarErrorDetector
 from erreval.diagnosis.detectors.incomplete import IncompleteDetector
@@ -40,6 +40,8 @@ def why_not_judged(question: Question, error: ErrorType) -> str | None:
         return "there is no answer"
     if error in NEEDS_PASSAGE and not question.passage.strip():
         return "there is no passage"
+    if error in NEEDS_PASSAGE and len(question.passage) > LONGEST_PASSAGE:
+        return f"the passage has more than {LONGEST_PASSAGE:,} characters; give the part that the question is about"
     return None
 
 

@@ -60,3 +60,9 @@ def _other_span(example: GoodExample, neighbours: Neighbours, rng: Generator) ->
     ]
     fits = [s for s in dict.fromkeys(spans) if not _same(s, example.answer)]
     return choose(rng, fits) if fits else None
+
+
+def other_answers(example: GoodExample, neighbours: Neighbours, rng: Generator) -> list[str]:
+    """Up to three different answers that the passage offers and that do not answer the question, sorted."""
+    drawn = [route(example, neighbours, rng) for route in (_sibling_answer, _other_span, _other_span)]
+    return sorted({answer for answer in drawn if answer is not None and answer.strip()})
