@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from erreval.diagnosis.answer_fit import AnswerFit
+from erreval.diagnosis.diagnose import diagnose_all
 from erreval.diagnosis.fused import FILE, FusedIdentifier, is_fused
 from erreval.diagnosis.fusion import FusionSettings, Labelled, base_rate, fit_fusion, with_encoder
 from erreval.diagnosis.loading import load_identifier, thresholds
@@ -15,7 +16,7 @@ from erreval.diagnosis.nested import cross_fitted, fit_with_thresholds, folds_by
 from erreval.diagnosis.signals import SIGNALS, log_odds
 from erreval.errors import ErrevalError
 from erreval.records import Question
-from erreval.taxonomy import ALL_TYPES, ERRORS, TYPE_INDEX, ErrorType
+from erreval.taxonomy import ALL_TYPES, ERRORS, NEEDS_PASSAGE, TYPE_INDEX, ErrorType
 
 NO_FIT = AnswerFit({}, 0.0)
 COPY = ErrorType.UNNECESSARY_COPY
@@ -174,6 +175,19 @@ def test_saved_and_loaded_it_says_the_same(tmp_path: Path) -> None:
     judged = [k for k in map(TYPE_INDEX.__getitem__, ERRORS) if not unjudged[k]]
     assert after[2, TYPE_INDEX[ErrorType.NO_ERROR]] == pytest.approx(float(np.prod(1 - after[2, judged])))
     assert back.predict_probabilities([]).shape == (0, 11)
+
+
+def test_a_diagnosis_by_a_fusion_leaves_open_what_cannot_be_judged() -> None:
+    rng = np.random.default_rng(7)
+    fusion = fit_fusion(drawn(100, rng), drawn(80, rng), NO_FIT)
+    levels = dict.fromkeys(ERRORS, 0.5) | {ErrorType.OFF_TARGET_ANSWER: 0.0}
+    sound, _, bare = diagnose_all(QUESTIONS, FusedIdentifier(fusion, levels))
+    assert ErrorType.OFF_TARGET_ANSWER in sound.labels  # its threshold is 0
+    assert ErrorType.OFF_TARGET_ANSWER not in bare.labels
+    assert bare.probabilities[ErrorType.OFF_TARGET_ANSWER] is None
+    assert set(bare.not_judged) == NEEDS_PASSAGE
+    assert bare.probabilities[ErrorType.NO_ERROR] is not None
+    assert (sound.model, sound.note) == ("fusion", "")
 
 
 @pytest.mark.parametrize(
