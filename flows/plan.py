@@ -5,6 +5,9 @@ from __future__ import annotations
 from erreval.settings import Settings
 
 
+STEPS = ("label_noise", "train_identifier", "fuse", "train_verifier", "assess")
+
+
 def refine_stages(settings: Settings) -> tuple[str, ...]:
     """From the sources to a trained Error Identifier and Verifier for every round.
 
@@ -12,7 +15,7 @@ def refine_stages(settings: Settings) -> tuple[str, ...]:
     """
     stages = ["fetch", "backbone", "prepare"]
     for key in settings.rounds:
-        stages += [f"{step}@{key}" for step in ("label_noise", "train_identifier", "train_verifier", "assess")]
+        stages += [f"{step}@{key}" for step in STEPS]
         if key in settings.extensions:
             stages += [f"{step}@{key}" for step in ("predict", "select", "queue", "annotate", "extend")]
     return (*stages, "summarise", "publish_refinement")

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from erreval.diagnosis.examples import one_by_one, verifier_examples
-from erreval.diagnosis.identifier import Identifier, label_sets
+from erreval.data.splits import heldout_role
+from erreval.diagnosis.calibration import expected_calibration_error, reliability
+from erreval.diagnosis.detectors_alone import DetectorsAlone
+from erreval.diagnosis.examples import multi_hot, one_by_one, verifier_examples
+from erreval.diagnosis.fused import FusedIdentifier
+from erreval.diagnosis.identifier import Identifier
+from erreval.diagnosis.interface import ErrorIdentifier
 from erreval.diagnosis.metrics import co_occurrence, label_set_metrics, verdict_metrics
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import label_sets_of, questions_of
-from pipelines.context import open_context, round_argument, write_json
+from erreval.studies.paired import micro_f1_difference, ranking
+from erreval.taxonomy import ALL_TYPES, ErrorType, parse_label_set, slug
+from pipelines.context import Context, open_context, round_argument, write_json
 from pipelines.supervision import run, stage
 
-PARAMS = ("identifier", "verifier")
+PARAMS = ("verifier",)
+LabelSets = Sequence[frozenset[ErrorType]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Questions with their labels, and what the Error Identifier says of them."""
+
+    name: str
+    rows: pd.DataFrame
+    probabilities: np.ndarray
+    predicted: LabelSets
 
 
 def main() -> None:
@@ -24,52 +44,97 @@ def main() -> None:
     here = open_context(f"assess@{round_key}", PARAMS)
     output = here.layout.assessment(round_key)
     with stage(here.name, [output], profile=here.settings.profile) as work:
-        identifier = Identifier.load(here.layout.model("identifier", round_key))
-        verifier = Verifier.load(here.layout.model("verifier", round_key))
         development = pd.read_parquet(here.layout.prepared / "development.parquet")
-        sides = {
-            "dev": development[development["side"] == "dev"],
-            "test": development[development["side"] == "test"],
-            "injected": pd.read_parquet(here.layout.prepared / "heldout.parquet"),
-        }
+        identifier = FusedIdentifier.load(here.layout.model("fused", round_key))
+        verifier = Verifier.load(here.layout.model("verifier", round_key))
         rng = here.rng()
-        settings = here.settings
         found: dict[str, Any] = {"round": round_key, "identifier": {}, "verifier": {}}
-        for side, frame in sides.items():
-            on_identifier, on_verifier = _assess(
-                frame, identifier, verifier, settings.identifier.threshold, settings.verifier.threshold, rng
-            )
-            found["identifier"][side], found["verifier"][side] = on_identifier, on_verifier
+        for side in _sides(here, round_key, development, identifier):
+            found["identifier"][side.name] = _identified(side, rng)
+            if side.name != "cross_fitted":
+                found["verifier"][side.name] = _verified(side, verifier, here.settings.verifier.threshold, rng)
+        found["identifier"]["test"]["alternatives"] = _alternatives(
+            development[development["side"] == "test"],
+            identifier,
+            Identifier.load(here.layout.model("identifier", round_key)),
+        )
         write_json(found, work.path(output))
 
 
-def _assess(
-    frame: pd.DataFrame,
-    identifier: Identifier,
-    verifier: Verifier,
-    threshold: float,
-    verdict_threshold: float,
-    rng: np.random.Generator,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    questions, truth = questions_of(frame), label_sets_of(frame)
-    probabilities = identifier.predict_probabilities(questions)
-    predicted = label_sets(probabilities, threshold)
+def _sides(here: Context, round_key: str, development: pd.DataFrame, identifier: FusedIdentifier) -> Iterator[Side]:
+    """Dev by folds that chose nothing for the question they predict, as the fusion learns from dev; test as it is."""
+    crossed = pd.read_parquet(here.layout.cross_fitted(round_key))
+    for name, scope, rows in (
+        ("dev", "dev", development[development["side"] == "dev"]),
+        ("cross_fitted", "all", development),
+    ):
+        said = rows[["question_id", "source"]].merge(
+            crossed[crossed["scope"] == scope], on=["question_id", "source"], how="left", validate="one_to_one"
+        )
+        probabilities = said[[f"p_{slug(t)}" for t in ALL_TYPES]].to_numpy(dtype=float)
+        yield Side(name, rows, probabilities, [parse_label_set(cell) for cell in said["labels"]])
+    heldout = pd.read_parquet(here.layout.prepared / "heldout.parquet")
+    learnt = set(development.loc[development["side"] == "dev", "question_id"])
+    apart = (heldout["passage_id"].map(heldout_role) == "assess") & ~heldout["question_id"].isin(learnt)
+    for name, rows in (("test", development[development["side"] == "test"]), ("injected", heldout[apart])):
+        probabilities = identifier.predict_probabilities(questions_of(rows))
+        yield Side(name, rows, probabilities, identifier.decide(probabilities))
+
+
+def _identified(side: Side, rng: np.random.Generator) -> dict[str, Any]:
+    """Metrics beside the floor, the interval of what is won on it, and for each type how well it is ranked."""
+    truth, passages = label_sets_of(side.rows), side.rows["passage_id"].to_numpy(dtype=str)
+    hot, floor = multi_hot(truth), multi_hot([frozenset({ErrorType.NO_ERROR})] * len(truth))
+    gain = micro_f1_difference(hot, multi_hot(side.predicted), floor, passages, rng)
+    block = label_set_metrics(truth, side.predicted, side.probabilities)
+    for k, row in enumerate(block["types"]):
+        order = ranking(hot[:, k], side.probabilities[:, k], passages, rng, resamples=RESAMPLES)
+        row |= {
+            "auroc_interval": [order.auroc_interval.low, order.auroc_interval.high],
+            "average_precision": order.average_precision,
+            "average_precision_interval": [order.average_precision_interval.low, order.average_precision_interval.high],
+            "calibration_error": expected_calibration_error(hot[:, k], side.probabilities[:, k]),
+            "reliability": [
+                {"n": b.n, "mean_probability": b.mean_probability, "share_true": b.share_true}
+                for b in reliability(hot[:, k], side.probabilities[:, k])
+            ],
+        }
+    return {
+        **block,
+        "gain": {"micro_f1": gain.difference, "low": gain.interval.low, "high": gain.interval.high},
+        "confusion": co_occurrence(truth, side.predicted),
+    }
+
+
+RESAMPLES = 500
+"""For the intervals of each type's ranking, by passage."""
+
+
+def _alternatives(rows: pd.DataFrame, fused: FusedIdentifier, encoder: Identifier) -> list[dict[str, Any]]:
+    """Other ways to identify errors on the same questions (ErrEval, Table 5)."""
+    questions, truth = questions_of(rows), label_sets_of(rows)
+    ways: dict[str, ErrorIdentifier] = {"detectors alone": DetectorsAlone(), "encoder alone": encoder, "fused": fused}
+    found = []
+    for name, way in ways.items():
+        block = label_set_metrics(truth, way.decide(way.predict_probabilities(questions)))
+        found.append(
+            {"identifier": name, **{key: value for key, value in block.items() if key not in ("types", "floor")}}
+        )
+    return found
+
+
+def _verified(side: Side, verifier: Verifier, threshold: float, rng: np.random.Generator) -> dict[str, Any]:
+    """The Verifier on perturbed label sets, and on the identifier's own predictions."""
+    questions, truth = questions_of(side.rows), label_sets_of(side.rows)
     tried = one_by_one(verifier_examples(questions, truth, 1, rng))
-    pairs = [(question, labels) for question, labels, _ in tried] + list(zip(questions, predicted, strict=True))
+    pairs = [(question, labels) for question, labels, _ in tried] + list(zip(questions, side.predicted, strict=True))
     p_right = verifier.predict([question for question, _ in pairs], [labels for _, labels in pairs])
     on_perturbed, on_predicted = p_right[: len(tried)], p_right[len(tried) :]
-    return (
-        {
-            **label_set_metrics(truth, predicted, probabilities),
-            "confusion": co_occurrence(truth, predicted),
-        },
-        {
-            "perturbed": verdict_metrics([right for _, _, right in tried], on_perturbed, verdict_threshold),
-            "predicted": verdict_metrics(
-                [said == true for said, true in zip(predicted, truth, strict=True)], on_predicted, verdict_threshold
-            ),
-        },
-    )
+    said_right = [said == true for said, true in zip(side.predicted, truth, strict=True)]
+    return {
+        "perturbed": verdict_metrics([right for _, _, right in tried], on_perturbed, threshold),
+        "predicted": verdict_metrics(said_right, on_predicted, threshold),
+    }
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from erreval.diagnosis.identifier import Identifier, label_sets
+from erreval.diagnosis.fused import FusedIdentifier
 from erreval.diagnosis.scores import dimension_scores
 from erreval.frames import questions_of
 from erreval.layout import read_champion
@@ -12,7 +12,7 @@ from erreval.taxonomy import ALL_TYPES, format_label_set, slug
 from pipelines.context import open_context
 from pipelines.supervision import run, stage
 
-PARAMS = ("identifier",)
+PARAMS = ()
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     with stage(here.name, [output], profile=here.settings.profile) as work:
         rows = pd.read_parquet(here.layout.prepared / "benchmark.parquet")
         distinct = rows.drop_duplicates("question_id").reset_index(drop=True)
-        identifier = Identifier.load(read_champion(here.layout))
+        identifier = FusedIdentifier.load(read_champion(here.layout))
         told = -1
 
         def report(done: int, total: int) -> None:
@@ -32,7 +32,7 @@ def main() -> None:
                 print(f"{here.name}: {done}/{total} questions", flush=True)
 
         probabilities = identifier.predict_probabilities(questions_of(distinct), report)
-        sets = label_sets(probabilities, here.settings.identifier.threshold)
+        sets = identifier.decide(probabilities)
         found = pd.DataFrame(
             {
                 "question_id": distinct["question_id"],

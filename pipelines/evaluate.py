@@ -10,6 +10,7 @@ import pandas as pd
 from erreval.baselines.trivial import TRIVIAL_FEATURES
 from erreval.frames import questions_of
 from erreval.studies.correlation import floor, pearson
+from erreval.studies.judge_fusion import fuse_with_judge, overestimation, three_levels
 from erreval.studies.resampling import one_annotator_level, pearson_interval, without_influential
 from erreval.taxonomy import Dimension
 from pipelines.context import open_context, write_json
@@ -44,7 +45,13 @@ def main() -> None:
             outside = ~rows["passage_id"].isin(seen).to_numpy()
             everything = _correlations(rows, diagnosis, human, np.ones(len(rows), dtype=bool), here.rng())
             unseen = _correlations(rows, diagnosis, human, outside, here.rng())
-            result |= {"scored": True, **_headlines_apart(everything), "outside_dev": _in_rows(unseen)}
+            judged = pd.read_parquet(here.layout.prepared / "judgements.parquet")
+            result |= {
+                "scored": True,
+                **_headlines_apart(everything),
+                "outside_dev": _in_rows(unseen),
+                "with_judges": _with_judges(judged, diagnosis, human),
+            }
         write_json(result, work.path(output))
 
 
@@ -61,6 +68,39 @@ def _headlines_apart(found: dict[str, Any]) -> dict[str, Any]:
 def _in_rows(found: dict[str, Any]) -> dict[str, Any]:
     means = {key: value for key, value in found.items() if key != "dimensions"}
     return {**means, "details": [{"dimension": name, **row} for name, row in found["dimensions"].items()]}
+
+
+def _with_judges(judged: pd.DataFrame, diagnosis: pd.DataFrame, human: pd.DataFrame) -> list[dict[str, Any]]:
+    """Published judges alone, and with half a vote for the diagnosis: correlation, and flawed questions called good.
+
+    Weight and levels are fixed in ``studies.judge_fusion``, before anyone's scores are looked at.
+    """
+    key = ["question_id", "source"]
+    people = human.groupby([*key, "dimension"], sort=False)["score"].mean().rename("human").reset_index()
+    found = []
+    for (judge, dimension), own in judged.groupby(["judge", "dimension"]):
+        rows = own.merge(diagnosis, on=key, validate="one_to_one").merge(people, on=[*key, "dimension"])
+        scores, mean = (rows[name].to_numpy(dtype=float) for name in ("score", "human"))
+        fused = fuse_with_judge(scores, rows[f"score_{dimension}"].to_numpy(dtype=float))
+        both = np.isfinite(fused.scores)
+        alone, joined = overestimation(scores, mean), overestimation(three_levels(fused.scores), mean)
+        found.append(
+            {
+                "judge": str(judge),
+                "dimension": str(dimension),
+                "n": fused.n,
+                "weight_of_diagnosis": fused.weight,
+                "pearson_judge_alone": pearson(scores[both], mean[both]).value,
+                "pearson": pearson(fused.scores[both], mean[both]).value,
+                "overestimation_judge_alone": alone.overestimated,
+                "penalised_judge_alone": alone.penalised,
+                "overestimation": joined.overestimated,
+                "penalised": joined.penalised,
+                "flawed": joined.flawed,
+                "good": joined.good,
+            }
+        )
+    return found
 
 
 def _correlations(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from erreval.diagnosis.examples import multi_hot
-from erreval.diagnosis.identifier import Identifier, label_sets
+from erreval.diagnosis.fused import FusedIdentifier
 from erreval.diagnosis.verifier import Verifier
 from erreval.frames import questions_of
 from erreval.refinement.confidence import inconsistency, set_confidence, uncertainty
@@ -14,7 +14,7 @@ from erreval.taxonomy import ALL_TYPES, format_label_set, slug
 from pipelines.context import open_context, round_argument
 from pipelines.supervision import run, stage
 
-PARAMS = ("selection", "identifier")
+PARAMS = ("selection",)
 
 
 def main() -> None:
@@ -27,9 +27,9 @@ def main() -> None:
         already = pd.read_parquet(here.layout.training_set(round_key), columns=["question_id"])
         pool = pool[~pool["question_id"].isin(already["question_id"])].reset_index(drop=True)
         questions = questions_of(pool)
-        identifier = Identifier.load(here.layout.model("identifier", round_key))
+        identifier = FusedIdentifier.load(here.layout.model("fused", round_key))
         probabilities = identifier.predict_probabilities(questions)
-        sets = label_sets(probabilities, here.settings.identifier.threshold)
+        sets = identifier.decide(probabilities)
         p_e = set_confidence(probabilities, multi_hot(sets), here.settings.selection.confidence)
         p_v = Verifier.load(here.layout.model("verifier", round_key)).predict(questions, sets)
         frame = pool[["question_id", "passage_id", "source"]].assign(

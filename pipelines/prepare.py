@@ -10,7 +10,7 @@ import pandas as pd
 
 from erreval.data.overlap import find_overlaps
 from erreval.data.readers import BENCHMARKS, PAIRS, PROTECTED
-from erreval.data.readers.frames import SCORE_COLUMNS, Benchmark, Pairs
+from erreval.data.readers.frames import JUDGEMENT_COLUMNS, SCORE_COLUMNS, Benchmark, Pairs
 from erreval.data.readers.sample import read_sample
 from erreval.data.splits import assign_sides, side_of
 from erreval.data.stage_checks import Prepared, Table, check_prepared
@@ -46,8 +46,10 @@ def main() -> None:
         sides = assign_sides(kept, settings.data.shares, salt="training")
         sets = {side: _labelled(here, kept[sides == side], size) for side, size in _sizes(settings.injection).items()}
         _write_sets(sets, prepared, work.path(outputs[1]))
+        kept[sides == "train"].to_parquet(prepared / "good.parquet", index=False)
         protected.to_parquet(prepared / "protected.parquet", index=False)
         _write_benchmark(here, pairs, benchmarks, prepared)
+        _write_judgements(benchmarks, prepared)
         _write_development(here, benchmarks, sets["heldout"], prepared)
         found = Prepared(
             benchmarks={str(layout.raw / name): one for name, one in benchmarks.items()},
@@ -177,6 +179,14 @@ def _write_benchmark(here: Context, pairs: pd.DataFrame, benchmarks: dict[str, B
         scores = pd.DataFrame(columns=list(SCORE_COLUMNS))
     questions[BENCHMARK_COLUMNS].to_parquet(prepared / "benchmark.parquet", index=False)
     scores.to_parquet(prepared / "human_scores.parquet", index=False)
+
+
+def _write_judgements(benchmarks: dict[str, Benchmark], prepared: Path) -> None:
+    """Scores that judges have published for the benchmark, without their replies."""
+    columns = [name for name in JUDGEMENT_COLUMNS if name not in ("prompt", "reply")]
+    frames = [found.judgements[columns] for found in benchmarks.values() if found.judgements is not None]
+    judged = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+    judged.to_parquet(prepared / "judgements.parquet", index=False)
 
 
 def _write_development(here: Context, benchmarks: dict[str, Benchmark], heldout: pd.DataFrame, prepared: Path) -> None:

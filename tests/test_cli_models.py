@@ -40,7 +40,7 @@ def project(folder: Path, root: Path, tiny_identifier: Path) -> Layout:
     shutil.copy(root / "params.yaml", folder)
     layout = Layout(load_settings(folder / "params.yaml").profile)
     for name in ("r0", "r1"):
-        shutil.copytree(tiny_identifier, layout.model("identifier", name))
+        shutil.copytree(tiny_identifier, layout.model("fused", name))
     layout.champion.write_text(json.dumps({"round": "r1"}))
     return layout
 
@@ -59,9 +59,9 @@ def test_with_nothing_at_all_the_detectors_are_named() -> None:
 
 def test_a_project_lists_its_rounds_and_the_champion(project: Layout) -> None:
     lines = erreval("models", "list").output.splitlines()
-    place = lines.index(str(project.model("identifier", "r1")))
+    place = lines.index(str(project.model("fused", "r1")))
     assert lines[place + 1] == "    trained: round r1, champion (the default)"
-    assert lines[lines.index(str(project.model("identifier", "r0"))) + 1] == "    trained: round r0"
+    assert lines[lines.index(str(project.model("fused", "r0"))) + 1] == "    trained: round r0"
     for name in (line for line in lines if line and not line.startswith(" ")):
         told = erreval("diagnose", *ASKED, "--model", name)
         assert told.exit_code == 0 and f"(by {name})" in told.output
@@ -119,9 +119,9 @@ def test_the_registry(project: Layout) -> None:
     with open_store() as store:
         run = store.open("round", "k", "offline r1", {})
         tags = {KEY: "k", "profile": "offline", "round": "r1", "dev_metric": "0.5"}
-        version = store.register(run.run_id, "identifier", name, project.model("identifier", "r1"), tags)
+        version = store.register(run.run_id, "identifier", name, project.model("fused", "r1"), tags)
         store.crown(name, version.version, "the only one")
-        verifier = store.register(run.run_id, "verifier", "erreval-verifier", project.model("identifier", "r1"), tags)
+        verifier = store.register(run.run_id, "verifier", "erreval-verifier", project.model("fused", "r1"), tags)
     listed = erreval("models", "list").output.splitlines()
     place = listed.index(f"models:/{name}/1")
     assert listed[place + 1] == "    registered: @champion, profile offline, round r1, dev_metric 0.5"

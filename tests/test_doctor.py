@@ -136,7 +136,7 @@ def test_the_champion_is_named(project: Path) -> None:
     layout = Layout(load_settings(project / "params.yaml").profile)
     layout.work.mkdir(parents=True)
     layout.champion.write_text(json.dumps({"round": "r1"}))
-    assert finding("Error Identifier") == Finding("Error Identifier", "ok", str(layout.model("identifier", "r1")))
+    assert finding("Error Identifier") == Finding("Error Identifier", "ok", str(layout.model("fused", "r1")))
 
 
 @pytest.mark.parametrize("works", [True, False])

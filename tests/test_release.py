@@ -35,7 +35,7 @@ def project(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Work
     shutil.copy(root / "params.yaml", made.root)
     assert load_settings(made.root / "params.yaml").profile == "offline"
     for key in ("r0", "r1"):
-        folder = made.root / made.work / "models/identifier" / key
+        folder = made.root / made.work / "models/fused" / key
         names = {str(k): t.value for k, t in enumerate(ALL_TYPES)}
         (folder / "config.json").write_text(json.dumps({"id2label": names}))
         (folder / "model.safetensors").write_bytes(f"weights of {key}".encode())
@@ -51,7 +51,7 @@ def card_of(archive: Path) -> str:
 
 def test_twice_the_same_bytes_and_the_hash_beside_it(project: Workspace, tmp_path: Path) -> None:
     first = release_model(project.root, tmp_path / "a")
-    folder = project.root / project.work / "models/identifier/r1"
+    folder = project.root / project.work / "models/fused/r1"
     shutil.move(folder, tmp_path / "moved")  # another place and another time
     shutil.copytree(tmp_path / "moved", folder, copy_function=shutil.copyfile)
     again = release_model(project.root, tmp_path / "b")
@@ -118,7 +118,7 @@ def test_another_champion_than_that_of_the_results(project: Workspace, tmp_path:
 
 
 def test_a_pickle_is_not_released(project: Workspace, tmp_path: Path) -> None:
-    (project.root / project.work / "models/identifier/r1/training_args.bin").write_bytes(b"x")
+    (project.root / project.work / "models/fused/r1/training_args.bin").write_bytes(b"x")
     with pytest.raises(ErrevalError, match="refused: only safetensors"):
         release_model(project.root, tmp_path / "dist")
 

@@ -85,7 +85,7 @@ class Workspace:
         else:
             queue, labels = f"{self.work}/queue/{before}", f"{self.work}/labels/{before}.parquet"
             self.put(f"{queue}/summary.json", {"round": before, "unreliable": 12, "queued": 10})
-            self.stage(f"queue@{before}", [f"{self.work}/models/identifier/{before}"], {queue: None})
+            self.stage(f"queue@{before}", [f"{self.work}/models/fused/{before}"], {queue: None})
             params = {"params.yaml": {"annotator": {"kind": "simulated", "error_rate": 0.05}}}
             self.stage(f"annotate@{before}", [queue], {labels: "answers"}, params)
             gate = f"{self.work}/gates/extend-{before}"
@@ -99,6 +99,9 @@ class Workspace:
             params = {"params.yaml": {"seed": self.seed, model: {"epochs": 2, "learning_rate": 3e-4}}}
             self.put(f"{folder}/config.json", {"name": f"{model}-{name}-{self.seed}"})
             self.stage(f"train_{model}@{name}", [sets, *start], {folder: None}, params)
+        encoder, models = models["identifier"], {**models, "identifier": f"{self.work}/models/fused/{name}"}
+        self.put(f"{models['identifier']}/config.json", {"name": f"fused-{name}-{self.seed}"})
+        self.stage(f"fuse@{name}", [encoder], {models["identifier"]: None})
         matrix = [[int(i == j) for j in range(11)] for i in range(11)]
         confusion = {"confusion": {"labels": LABELS, "matrix": matrix}}
         assessed = {
@@ -147,7 +150,7 @@ class Workspace:
     def evaluate(self, result):
         self.put("data/raw/qgeval.json", "benchmark")
         diagnosed = f"{self.work}/diagnosis.parquet"
-        deps = [f"{self.work}/champion.json", f"{self.work}/models/identifier", "data/raw/qgeval.json"]
+        deps = [f"{self.work}/champion.json", f"{self.work}/models/fused", "data/raw/qgeval.json"]
         self.stage("diagnose", deps, {diagnosed: "rows"})
         params = {"params.yaml": {"data.benchmark": "qgeval"}}
         self.stage("evaluate", [diagnosed], {f"results/{self.profile}/evaluate.json": result}, params)
@@ -535,9 +538,9 @@ def test_results_older_than_their_assessment_are_refused(workspace):
 
 
 def test_outputs_older_than_their_inputs_are_refused(workspace):
-    folder = "data/work/sample/models/identifier/r1"
+    folder = "data/work/sample/models/fused/r1"
     workspace.put(f"{folder}/config.json", "another model")
-    workspace.stage("train_identifier@r1", [], {folder: None})
+    workspace.stage("fuse@r1", [], {folder: None})
     workspace.save()
     with pytest.raises(StageError, match="has made it anew since assess@r1 read it; run: dvc repro assess@r1"):
         publish_refinement(workspace.root, "sample")
@@ -607,7 +610,6 @@ def test_the_library_does_not_import_mlflow_before_it_is_needed():
 
 
 class StubIdentifier:
-    threshold = 0.5
     seen: list = []  # noqa: RUF012
 
     @classmethod
@@ -620,6 +622,9 @@ class StubIdentifier:
         p_e = np.full((len(questions), 11), 0.1)
         p_e[:, ALL_TYPES.index(ErrorType.VAGUE)] = 0.9
         return p_e
+
+    def decide(self, probabilities):
+        return [frozenset({ErrorType.VAGUE})] * len(probabilities)
 
 
 class StubVerifier(StubIdentifier):
@@ -634,7 +639,7 @@ TEXTS = ["123", "None", "[1, 2]", "{'a': 1}", "nan", "Wer fragt? 🤔"]
 @pytest.fixture
 def served(single, monkeypatch):
     publish_refinement(single.root, "sample")
-    monkeypatch.setattr("erreval.diagnosis.identifier.Identifier", StubIdentifier)
+    monkeypatch.setattr("erreval.diagnosis.loading.load_identifier", StubIdentifier.load)
     monkeypatch.setattr("erreval.diagnosis.verifier.Verifier", StubVerifier)
     StubIdentifier.seen = []
 

@@ -22,6 +22,8 @@ from erreval.taxonomy import ErrorType, slug
 
 _ANEW = "run: dvc repro -f summarise"
 MODELS = ("identifier", "verifier")
+FOLDERS: Mapping[str, str] = {"identifier": "fused", "verifier": "verifier"}
+"""Where the models lie that are registered: the Error Identifier is the encoder joined by the detectors' signals."""
 DEV_METRIC: Mapping[str, str] = {"identifier": "identifier/dev/micro_f1", "verifier": "verifier/dev/perturbed/f1"}
 """The metric by which the champion of each model is chosen, higher is better. Only dev counts, never test.
 
@@ -271,7 +273,7 @@ def _refinement_key(lock: Lock, profile: str, results: Mapping[str, Mapping[str,
 
 def _round(lock: Lock, profile: str, name: str, results: Mapping[str, Mapping[str, Any]]) -> FinishedRound:
     layout = Layout(profile)
-    models = {model: layout.model(model, name).as_posix() for model in MODELS}
+    models = {model: layout.model(FOLDERS[model], name).as_posix() for model in MODELS}
     training, assessed = layout.training_set(name).as_posix(), layout.assessment(name).as_posix()
     assess = lock.producer(assessed, made_by=f"assess@{name}")
     assessment = lock.read_json(assessed, made_by=f"assess@{name}")
@@ -285,7 +287,8 @@ def _round(lock: Lock, profile: str, name: str, results: Mapping[str, Mapping[st
     if {s: {k: v for k, v in block.items() if k != "confusion"} for s, block in sides.items()} != own["identifier"]:
         raise StageError(f"results/{profile}/identifier.json: round {name} is not what {assessed} says; {_ANEW}")
     feeder = lock.producer(training, made_by=f"train_identifier@{name}")
-    trained = [lock.producer(path, made_by=f"train_{model}@{name}") for model, path in models.items()]
+    made_by = {"identifier": f"fuse@{name}", "verifier": f"train_verifier@{name}"}
+    trained = [lock.producer(path, made_by=made_by[model]) for model, path in models.items()]
     queue, annotator = _queue(lock, layout, feeder)
     return FinishedRound(
         name=name,

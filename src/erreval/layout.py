@@ -68,8 +68,12 @@ class Layout:
         return self.work / "gates" / name
 
     def model(self, kind: str, round_key: str) -> Path:
-        """Folder of a round's ``identifier`` or ``verifier``."""
+        """Folder of a round's ``identifier`` (the encoder), ``fused`` (with the detectors' signals) or ``verifier``."""
         return self.work / "models" / kind / round_key
+
+    def cross_fitted(self, round_key: str) -> Path:
+        """The development set by fusions that have not seen its passages."""
+        return self.work / "cross_fitted" / f"{round_key}.parquet"
 
     def start(self, where: str) -> Path:
         """What a model starts from, as params.yaml spells it: ``backbone`` or ``models/…``."""
@@ -121,4 +125,4 @@ def read_champion(layout: Layout) -> Path:
         raise ErrevalError(
             f"{layout.champion}: does not name a round; remove it and run `dvc repro summarise`"
         ) from None
-    return layout.model("identifier", str(round_key))
+    return layout.model("fused", str(round_key))

@@ -6,6 +6,7 @@ are questions and answers like any other.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import mlflow
@@ -63,9 +64,9 @@ class ServedModel(PythonModel):  # type: ignore[misc]  # mlflow is untyped
         """Load the model's folder: configuration, tokenizer and safetensors."""
         ((self.kind, folder),) = context.artifacts.items()
         if self.kind == "identifier":
-            from erreval.diagnosis.identifier import Identifier
+            from erreval.diagnosis.loading import load_identifier
 
-            self.model: Any = Identifier.load(folder)
+            self.model: Any = load_identifier(Path(folder))
         else:
             from erreval.diagnosis.verifier import Verifier
 
@@ -88,11 +89,9 @@ class ServedModel(PythonModel):  # type: ignore[misc]  # mlflow is untyped
         if self.kind == "verifier":
             p_v = self.model.predict(questions, read_label_sets(frame)) if questions else []
             return pd.DataFrame({"p_v": np.asarray(p_v, dtype="float64")}, index=frame.index)
-        from erreval.diagnosis.identifier import label_sets
-
         p_e = self.model.predict_probabilities(questions) if questions else np.zeros((0, len(ALL_TYPES)))
         table = pd.DataFrame(p_e, columns=[t.value for t in ALL_TYPES], index=frame.index, dtype="float64")
-        table["labels"] = [format_label_set(found) for found in label_sets(p_e, self.model.threshold)]
+        table["labels"] = [format_label_set(found) for found in self.model.decide(p_e)]
         return table
 
 

@@ -35,8 +35,8 @@ def project(tmp_path: Path, tiny_identifier: Path, root: Path) -> Layout:
     shutil.copy(root / "params.yaml", tmp_path)
     profile = load_settings(tmp_path / "params.yaml").profile
     layout = Layout(profile)
-    layout.model("identifier", "r1").parent.mkdir(parents=True)
-    layout.model("identifier", "r1").symlink_to(tiny_identifier)
+    layout.model("fused", "r1").parent.mkdir(parents=True)
+    layout.model("fused", "r1").symlink_to(tiny_identifier)
     layout.champion.write_text(json.dumps({"round": "r1"}))
     return layout
 
@@ -70,7 +70,7 @@ def test_the_environment_names_a_model(tiny_identifier: Path, monkeypatch: pytes
 
 
 def test_the_champion_of_the_project_in_the_current_folder(project: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert erreval.diagnose(*ASKED).model == str(project.model("identifier", "r1"))
+    assert erreval.diagnose(*ASKED).model == str(project.model("fused", "r1"))
     monkeypatch.setenv("ERREVAL_MODEL", "detectors")
     assert erreval.diagnose(*ASKED).model == "detectors"
 
@@ -81,8 +81,8 @@ def test_a_project_before_its_first_round(project: Layout) -> None:
 
 
 def test_a_champion_whose_model_is_gone_is_no_reason_to_fall_back(project: Layout) -> None:
-    project.model("identifier", "r1").unlink()
-    with pytest.raises(ErrevalError, match=r"models/identifier/r1: there is no model in this folder"):
+    project.model("fused", "r1").unlink()
+    with pytest.raises(ErrevalError, match=r"models/fused/r1: there is no model in this folder"):
         erreval.diagnose(*ASKED)
 
 

@@ -25,6 +25,7 @@ def test_two_rounds(params: Path) -> None:
         "prepare",
         "label_noise@r0",
         "train_identifier@r0",
+        "fuse@r0",
         "train_verifier@r0",
         "assess@r0",
         "predict@r0",
@@ -34,6 +35,7 @@ def test_two_rounds(params: Path) -> None:
         "extend@r0",
         "label_noise@r1",
         "train_identifier@r1",
+        "fuse@r1",
         "train_verifier@r1",
         "assess@r1",
         "summarise",
@@ -43,7 +45,7 @@ def test_two_rounds(params: Path) -> None:
 
 def test_one_round_asks_nobody(params: Path) -> None:
     stages = refine_stages(apply_changes(params, {"rounds": 1}))
-    assert stages[3:-2] == ("label_noise@r0", "train_identifier@r0", "train_verifier@r0", "assess@r0")
+    assert stages[3:-2] == ("label_noise@r0", "train_identifier@r0", "fuse@r0", "train_verifier@r0", "assess@r0")
 
 
 def test_evaluation(params: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from erreval.settings import apply_changes
+from flows.plan import STEPS
 from pipelines import supervision
 
 REPOSITORY = Path(__file__).parents[2]
@@ -85,7 +86,7 @@ EACH = """
       outs: ["data/STEP-${key}"]
 """
 
-SHORT = ("fetch", "prepare", "train_identifier@r0", "assess@r0", "summarise")
+SHORT = ("fetch", "prepare", "train_identifier@r0", "fuse@r0", "assess@r0", "summarise")
 """Enough stages for most tests; each costs a second or two."""
 
 RUN_FLOW = """
@@ -116,15 +117,16 @@ def build(root: Path) -> Path:
     for step, before in {
         "label_noise": "prepare",
         "train_identifier": "prepare",
+        "fuse": "train_identifier-${key}",
         "train_verifier": "prepare",
-        "assess": "train_identifier-${key}",
+        "assess": "fuse-${key}",
         "predict": "assess-${key}",
         "select": "predict-${key}",
         "queue": "select-${key}",
         "annotate": "queue-${key}",
         "extend": "annotate-${key}",
     }.items():
-        keys = "rounds" if step.startswith(("label_noise", "train", "assess")) else "extensions"
+        keys = "rounds" if step in STEPS else "extensions"
         rounds += EACH.replace("STEP", step).replace("BEFORE", before).replace("KEYS", keys)
     text = PIPELINE.replace("  ROUNDS\n", rounds).replace("PY ", f"{sys.executable} ")
     (root / "dvc.yaml").write_text(text)

@@ -53,6 +53,11 @@ def assign_sides(frame: pd.DataFrame, shares: Mapping[str, float], salt: str) ->
     return pd.Series([sides[one] for one in ids], index=frame.index, dtype=object, name="side")
 
 
+def heldout_role(passage_id: str) -> Literal["fit", "assess"]:
+    """Whether a passage of the held-out injected errors calibrates, or only assesses; half of them each."""
+    return cast(Literal["fit", "assess"], side_of(passage_id, {"fit": 0.5, "assess": 0.5}, salt="held-out errors"))
+
+
 def dev_fold(passage_id: str) -> DevFold:
     """What a passage of the dev half decides, a third of the passages each.
 

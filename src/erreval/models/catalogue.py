@@ -31,7 +31,7 @@ class LocatedModel:
 
 def trained_models(layout: Layout) -> list[ListedModel]:
     """The project's own: one a round, the champion marked."""
-    folders = sorted(path for path in layout.model("identifier", "*").parent.glob("*") if is_model(path))
+    folders = sorted(path for path in layout.model("fused", "*").parent.glob("*") if is_model(path))
     champion = read_champion(layout) if layout.champion.exists() else None
     if champion is not None and champion not in folders and is_model(champion):
         folders.append(champion)

@@ -64,7 +64,7 @@ def pearson_interval(
 
 
 def without_influential(x: np.ndarray, y: np.ndarray, share: float = 0.01) -> float | None:
-    """Pearson's r without the items whose removal alone changes it most.
+    """Pearson's r without the items that carry it: those whose removal alone takes most from its size.
 
     Args:
         x: (n,) scores.
@@ -86,7 +86,7 @@ def without_influential(x: np.ndarray, y: np.ndarray, share: float = 0.01) -> fl
     defined = (sxx > 0) & (syy > 0)
     alone = np.zeros(n)
     alone[defined] = sxy[defined] / np.sqrt(sxx[defined] * syy[defined])
-    influence = np.abs(alone - whole)
+    influence = (whole - alone) * np.sign(whole)
     kept = np.argsort(influence, kind="stable")[: n - int(np.ceil(share * n))]
     return pearson(x[kept], y[kept]).value
 
