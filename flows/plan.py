@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from erreval.settings import Settings
 
-
 STEPS = ("label_noise", "train_identifier", "fuse", "train_verifier", "assess")
 
 

@@ -25,6 +25,10 @@ from pipelines.context import Context, open_context, round_argument, write_json
 from pipelines.supervision import run, stage
 
 PARAMS = ("verifier",)
+RANKED = ("test", "cross_fitted")
+"""The sides on which each type gets intervals."""
+RESAMPLES = 200
+Numbers = dict[str, Any]
 LabelSets = Sequence[frozenset[ErrorType]]
 
 
@@ -87,18 +91,9 @@ def _identified(side: Side, rng: np.random.Generator) -> dict[str, Any]:
     hot, floor = multi_hot(truth), multi_hot([frozenset({ErrorType.NO_ERROR})] * len(truth))
     gain = micro_f1_difference(hot, multi_hot(side.predicted), floor, passages, rng)
     block = label_set_metrics(truth, side.predicted, side.probabilities)
-    for k, row in enumerate(block["types"]):
-        order = ranking(hot[:, k], side.probabilities[:, k], passages, rng, resamples=RESAMPLES)
-        row |= {
-            "auroc_interval": [order.auroc_interval.low, order.auroc_interval.high],
-            "average_precision": order.average_precision,
-            "average_precision_interval": [order.average_precision_interval.low, order.average_precision_interval.high],
-            "calibration_error": expected_calibration_error(hot[:, k], side.probabilities[:, k]),
-            "reliability": [
-                {"n": b.n, "mean_probability": b.mean_probability, "share_true": b.share_true}
-                for b in reliability(hot[:, k], side.probabilities[:, k])
-            ],
-        }
+    if side.name in RANKED:
+        for k, row in enumerate(block["types"]):
+            row.update(_ranked(hot[:, k], side.probabilities[:, k], passages, rng))
     return {
         **block,
         "gain": {"micro_f1": gain.difference, "low": gain.interval.low, "high": gain.interval.high},
@@ -106,8 +101,19 @@ def _identified(side: Side, rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-RESAMPLES = 500
-"""For the intervals of each type's ranking, by passage."""
+def _ranked(true: np.ndarray, probabilities: np.ndarray, passages: np.ndarray, rng: np.random.Generator) -> Numbers:
+    """How well one type is ranked, with intervals by passage, and whether its probabilities mean what they say."""
+    order = ranking(true, probabilities, passages, rng, resamples=RESAMPLES)
+    return {
+        "auroc_interval": [order.auroc_interval.low, order.auroc_interval.high],
+        "average_precision": order.average_precision,
+        "average_precision_interval": [order.average_precision_interval.low, order.average_precision_interval.high],
+        "calibration_error": expected_calibration_error(true, probabilities),
+        "reliability": [
+            {"n": b.n, "mean_probability": b.mean_probability, "share_true": b.share_true}
+            for b in reliability(true, probabilities)
+        ],
+    }
 
 
 def _alternatives(rows: pd.DataFrame, fused: FusedIdentifier, encoder: Identifier) -> list[dict[str, Any]]:

@@ -47,6 +47,18 @@ def test_confusion_writes_counts_and_survives_empty_rows():
     assert texts(plots.confusion(LABELS, matrix, title="dev")) == ["7"]
 
 
+def test_reliability_draws_the_types_that_occur_and_have_bins():
+    bins = [
+        {"n": 40, "mean_probability": 0.02, "share_true": 0.05},
+        {"n": 5, "mean_probability": 0.7, "share_true": 0.8},
+    ]
+    rows = [{"type": "Vague", "count": 6, "reliability": bins}, {"type": "Off Topic", "count": 0, "reliability": bins}]
+    axes = plots.reliability({"types": rows}, title="dev").axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Vague (n = 6)"]
+    assert axes.collections[0].get_offsets().tolist() == [[0.02, 0.05], [0.7, 0.8]]
+    assert plots.reliability({}, title="nothing").axes[0].get_legend() is None
+
+
 def test_label_distribution_counts_absent_labels_as_none():
     shown = texts(plots.label_distribution({"Vague": 1200}, title="r0"))
     assert shown[LABELS.index("Vague")] == "1,200"

@@ -160,6 +160,7 @@ class Workspace:
 ROWS = {d.value: {"pearson": 0.3, "floor": 0.4, "n": 3000} for d in DIMENSION_ERRORS}
 SCORED = {"benchmark": "qgeval", "rows": 3000, "scored": True, "mean_pearson": 0.31, "mean_pearson_six": None}
 SCORED |= {"dimensions": ROWS, "details": [{"dimension": "clarity", "floor_feature": "length", "one_annotator": 0.66}]}
+SCORED |= {"with_judges": [{"judge": "llama3", "dimension": "answerability", "n": 3000, "pearson": 0.3}]}
 SCORED |= {"outside_dev": {"mean_pearson": 0.29, "details": [{"dimension": "fluency", "pearson": 0.2}]}}
 
 
@@ -444,6 +445,7 @@ def test_an_evaluation_stands_under_its_refinement(single):
     assert run.data.metrics["mean_pearson_outside_dev"] == 0.29
     assert run.data.metrics["study/qgeval/diagnosis/fluency/pearson_outside_dev"] == 0.2
     assert run.data.metrics["study/qgeval/diagnosis/clarity/one_annotator"] == 0.66
+    assert run.data.metrics["study/qgeval/diagnosis-with-llama3/answerability/pearson"] == 0.3
     assert run.data.tags["erreval.unknown_metrics"] == "1" and run.data.params["data.benchmark"] == "qgeval"
     assert artifacts(found.run.run_id) == {"plots/pearson.png", "results/evaluate.json"}
     again = publish_evaluation(single.root, "sample")

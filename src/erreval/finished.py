@@ -216,7 +216,8 @@ def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
     """``evaluate.json`` as metrics.
 
     Keys are ``study/<benchmark>/diagnosis/<dimension>/<statistic>``, the same with ``_outside_dev`` for the rows
-    whose passage is not in the development set, and the means (``mean_pearson`` and its like) by their own names.
+    whose passage is not in the development set, and the means (``mean_pearson`` and its like) by their own names. A
+    judge's scores joined with the diagnosis are ``study/<benchmark>/diagnosis-with-<judge>/…``.
     """
     numbers = Numbers()
     study = f"study/{result.get('benchmark', 'qgeval')}/diagnosis"
@@ -226,6 +227,9 @@ def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
         for dimension, row in by_dimension(rows).items():
             for key, value in _scalars(row):
                 numbers.add(f"{study}/{dimension}/{key}{suffix}", value)
+    for row in result.get("with_judges") or []:
+        for key, value in _scalars(row):
+            numbers.add(f"{study}-with-{row['judge']}/{row['dimension']}/{key}", value)
     return numbers
 
 

@@ -66,6 +66,30 @@ def confusion(labels: Sequence[str], matrix: Sequence[Sequence[float]], *, title
     return figure
 
 
+def reliability(block: Mapping[str, Any], *, title: str) -> Figure:
+    """Whether probabilities mean what they say: on the diagonal they do. One point a bin, its area by its questions.
+
+    Args:
+        block: ``{"types": [{"type", "count", "reliability": [{"n", "mean_probability", "share_true"}]}]}``.
+        title: What was measured, on which set.
+    """
+    figure, axes = _canvas(height=5.6)
+    axes.plot([0, 1], [0, 1], color=_QUIET, linewidth=0.8, linestyle="--")
+    rows = [row for row in block.get("types") or [] if row.get("reliability") and row.get("count")]
+    for row in rows:
+        bins = row["reliability"]
+        x, y = ([b[key] for b in bins] for key in ("mean_probability", "share_true"))
+        areas = [6 + 1.2 * b["n"] for b in bins]
+        axes.scatter(x, y, s=areas, alpha=0.55, label=f"{row['type']} (n = {row['count']})")
+    if rows:
+        legend = axes.legend(frameon=False, fontsize=8, loc="upper left")
+        for handle in legend.legend_handles:
+            handle.set_sizes([24])  # type: ignore[union-attr]
+    axes.set_ylabel("share of questions that have it", fontsize=9)
+    _finish(axes, title, "mean probability of the type, by bin")
+    return figure
+
+
 def label_distribution(counts: Mapping[str, int], *, title: str) -> Figure:
     """How many questions carry each label."""
     names = [t.value for t in ALL_TYPES]

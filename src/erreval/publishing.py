@@ -118,6 +118,9 @@ def _log_round_artifacts(store: Store, root: Path, run_id: str, item: FinishedRo
     client, title = store.client, f"Error Identifier, round {item.name}"
     for side, block in item.assessment["identifier"].items():
         client.log_figure(run_id, plots.per_type_f1(block, title=f"{title}, {side}"), f"plots/f1_{side}.png")
+        if any("reliability" in row for row in block.get("types") or []):
+            figure = plots.reliability(block, title=f"{title}, {side}: calibration")
+            client.log_figure(run_id, figure, f"plots/reliability_{side}.png")
         table = block.get("confusion")
         if table:
             figure = plots.confusion(table["labels"], table["matrix"], title=f"{title}, {side}: true and predicted")
