@@ -16,6 +16,7 @@ from erreval.cli_data import data
 from erreval.cli_explain import explain
 from erreval.cli_identifiers import compare_identifiers, train_lora
 from erreval.cli_inject import inject
+from erreval.cli_judges import with_judge
 from erreval.cli_models import models
 from erreval.cli_progress import progress_bar
 from erreval.cli_systems import compare_systems
@@ -176,6 +177,7 @@ def doctor() -> None:
 
 main.add_command(data)
 main.add_command(compare_systems)
+main.add_command(with_judge)
 main.add_command(explain)
 main.add_command(models)
 main.add_command(inject)
