@@ -55,6 +55,14 @@ def clean_environment(root: Path) -> dict[str, str]:
     return kept | mirror | {"DVC_SITE_CACHE_DIR": str(root / ".site"), "PYTHONPATH": str(root)}
 
 
+def run_dvc(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """DVC in a copied project, as somebody with the environment activated runs it."""
+    environment = clean_environment(project)
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    command = [sys.executable, "-m", "dvc", *arguments]
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+
+
 @contextmanager
 def running_up(root: Path, seconds: float = 240) -> Iterator[dict[str, str]]:
     """`erreval up` on free ports; yields its record and ends it as Ctrl-C does."""

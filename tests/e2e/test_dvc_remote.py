@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from servers import clean_environment, copy_project
+from servers import copy_project
+from servers import run_dvc as dvc
 
 from erreval.settings import apply_changes, apply_profile
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-
-
-def dvc(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = clean_environment(project)
-    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    return subprocess.run(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def digests(project: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from servers import clean_environment, copy_project
+from servers import run_dvc as repro
 
 from erreval.errors import GateError
 from erreval.settings import apply_changes, apply_profile
@@ -23,19 +24,6 @@ SMALL = {
     "encoder.frozen_layers": 5,
     "queue.size": 10,
 }
-
-
-def repro(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = clean_environment(project)
-    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    return subprocess.run(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def new_project(folder: Path) -> Path:
