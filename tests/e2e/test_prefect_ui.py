@@ -32,7 +32,7 @@ _RUN_SECONDS = 1200
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_project(tmp_path_factory.mktemp("ui") / "project")
     sample = folder / "profiles" / "sample.yaml"
-    sizes = "injection: {train_size: 150, pool_size: 60, heldout_size: 60}"
+    sizes = "injection: {train_size: 240, pool_size: 60, heldout_size: 90}"
     small, replaced = re.subn(r"injection: \{.*\}", sizes, sample.read_text())
     assert replaced == 1
     sample.write_text(small)

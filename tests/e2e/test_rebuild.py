@@ -17,9 +17,9 @@ from erreval.settings import apply_changes, apply_profile
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 SMALL = {
-    "injection.train_size": 150,
+    "injection.train_size": 240,
     "injection.pool_size": 60,
-    "injection.heldout_size": 60,
+    "injection.heldout_size": 90,
     "encoder.max_tokens": 64,
     "encoder.frozen_layers": 5,
     "queue.size": 10,
