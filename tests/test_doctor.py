@@ -67,6 +67,20 @@ def test_outside_of_a_project() -> None:
     assert reply.exit_code == (2 if "BAD " in reply.output else 0)
 
 
+def test_a_cache_and_a_model_that_the_environment_names(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert finding("cache").state == "ok"
+    (tmp_path / "plain file").touch()
+    monkeypatch.setenv("ERREVAL_CACHE", str(tmp_path / "plain file"))
+    assert finding("cache").state == "problem"
+    monkeypatch.setenv("ERREVAL_MODEL", "/nope")
+    found = finding("Error Identifier")
+    assert (found.state, found.found.startswith("ERREVAL_MODEL: ")) == ("problem", True)
+    monkeypatch.setenv("ERREVAL_MODEL", "detectors")
+    assert finding("Error Identifier").state == "note"
+
+
 def test_all_well_ends_with_0(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda program, path=None: f"/bin/{program}")
     reply = ask()

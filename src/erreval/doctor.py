@@ -18,6 +18,7 @@ from erreval.settings import load_settings
 
 GIVEN = ("prefect", "mlflow", "dvc", "transformers", "torch", "accelerate", "openai", "pandas", "great-expectations")
 _ROOM_NEEDED = 3e9
+State = Literal["ok", "note", "problem"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Finding:
     """One thing that was looked at."""
 
     what: str
-    state: Literal["ok", "note", "problem"]
+    state: State
     found: str
     remedy: str = ""
 
@@ -36,7 +37,7 @@ def examine(project: Path) -> list[Finding]:
     Args:
         project: The project's root folder, or a folder where `erreval diagnose` is used.
     """
-    return [*_installed(), *_machine(project), *_mirror(), *_project(project), *_chat_endpoint()]
+    return [*_installed(), *_machine(project), *_cache(), *_mirror(), *_project(project), *_chat_endpoint()]
 
 
 def _installed() -> Iterator[Finding]:
@@ -71,6 +72,17 @@ def _machine(project: Path) -> Iterator[Finding]:
         )
 
 
+def _cache() -> Iterator[Finding]:
+    from erreval.data.sources import cache_folder
+
+    folder = cache_folder()
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if place.is_dir() and os.access(place, os.W_OK):
+        yield Finding("cache", "ok", f"{folder} is writable")
+    else:
+        yield Finding("cache", "problem", f"{folder} may not be written", "set ERREVAL_CACHE to a folder of your own")
+
+
 def _mirror() -> Iterator[Finding]:
     from erreval.data.sources import mirror_folder
 
@@ -100,11 +112,33 @@ def _project(project: Path) -> Iterator[Finding]:
         reach = can_reach(settings.data.sources)
         remedy = "" if reach.ok else "set ERREVAL_MIRROR to a local copy, or use `erreval run --profile sample`"
         yield Finding("public data", "ok" if reach.ok else "problem", reach.why, remedy)
+    named = os.environ.get("ERREVAL_MODEL")
+    if named:
+        yield Finding("Error Identifier", *_named_model(named))
+        return
     layout = Layout(settings.profile, project)
     try:
         yield Finding("Error Identifier", "ok", str(read_champion(layout)))
     except ErrevalError:
         yield Finding("Error Identifier", "note", "none trained yet; the detectors diagnose alone", "run `make run`")
+
+
+def _named_model(name: str) -> tuple[State, str, str]:
+    """What ERREVAL_MODEL names."""
+    from erreval.diagnosis.diagnose import DETECTORS
+    from erreval.models.catalogue import locate
+    from erreval.models.contents import is_model
+
+    if name == DETECTORS:
+        return "note", "none; ERREVAL_MODEL says that the detectors diagnose alone", ""
+    remedy = "name a model that `erreval models list` shows, or unset it"
+    try:
+        folder = locate(name).folder
+    except ErrevalError as error:
+        return "problem", f"ERREVAL_MODEL: {error}", remedy
+    if not is_model(folder):
+        return "problem", f"ERREVAL_MODEL: {folder} holds no model", remedy
+    return "ok", f"{folder} (ERREVAL_MODEL)", ""
 
 
 def _chat_endpoint() -> Iterator[Finding]:

@@ -330,9 +330,9 @@ def _dev_set(layout: Layout, assess: FinishedStage) -> str:
 
 
 def _training_set(root: Path, path: str) -> TrainingSet:
-    import pandas as pd
+    from erreval.data.outputs import read_output
 
-    frame = pd.read_parquet(root / path)
+    frame = read_output(root / path)
     labels = Counter(label.value for found in label_sets_of(frame) for label in found)
     origins = Counter(str(name) for name in frame["origin"])
     return TrainingSet(

@@ -10,6 +10,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from erreval.data.outputs import read_output
 from erreval.data.sources import load_sources
 from erreval.finished import FinishedEvaluation, FinishedRefinement, by_dimension
 from erreval.settings import Settings
@@ -105,9 +106,7 @@ def _head(refinement: FinishedRefinement, sides: Mapping[str, Any]) -> str:
 
 def _training_sources(path: Path) -> dict[str, int]:
     """Questions of a training set by the data set that they were made from."""
-    import pandas as pd
-
-    named = pd.read_parquet(path, columns=["source"])["source"].str.removeprefix("injected/")
+    named = read_output(path, ["source"])["source"].str.removeprefix("injected/")
     return {str(name): int(count) for name, count in named.value_counts().sort_index().items()}
 
 

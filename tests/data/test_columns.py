@@ -113,3 +113,11 @@ def test_a_single_column_with_such_a_name_comes_back(folder: Path, name: str, en
     frame = pd.DataFrame({name: ["x;y", "z"]}, dtype=object)
     write_table(frame, f"n{ending}")
     assert read_table(f"n{ending}").equals(frame)
+
+
+def test_one_column_cannot_have_two_roles(folder: Path) -> None:
+    (folder / "map.yaml").write_text("question: frage\npassage: frage\n")
+    reply = diagnose("--columns", "map.yaml")
+    assert reply.exit_code == 2
+    assert "t.csv: column 'frage' cannot be question and passage at once; name one column each" in reply.output
+    assert not (folder / "out.csv").exists()

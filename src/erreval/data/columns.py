@@ -94,4 +94,9 @@ class ColumnMap(BaseModel):
                     f"{path}: no column {wanted!r}; there are: {there}. Name yours with --{name}-column or in a YAML "
                     "file with --columns"
                 )
+        for column in found.values():
+            if len(roles := [name for name, own in found.items() if own == column]) > 1:
+                raise TableError(
+                    f"{path}: column {column!r} cannot be {' and '.join(roles)} at once; name one column each"
+                )
         return found

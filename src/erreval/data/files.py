@@ -87,9 +87,9 @@ def _why_not_written(target: Path, error: OSError) -> str:
     folder = target.parent
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return f"{target}: the disk is full; make room or choose another folder (nothing was written)"
-    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
+    if error.errno in {errno.ENOENT, errno.ENOTDIR} and not folder.is_dir():
         return f"{target}: the folder {folder} does not exist; create it or choose another"
-    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+    if error.errno in {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}:
         return f"{target}: the folder {folder} may not be written; choose another output folder (nothing was written)"
     return (
         f"{target}: cannot be written ({error.strerror or error}; nothing was written); check the folder and the disk"

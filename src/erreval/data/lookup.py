@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from erreval.data.outputs import read_output
 from erreval.errors import ErrevalError
 from erreval.frames import questions_of
 from erreval.layout import Layout
 from erreval.records import Question
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 MADE_OF = "an id is the first 16 hexadecimal digits of the SHA-256 of passage, answer and question"
 _LISTED = 10
@@ -44,18 +45,16 @@ def find_in_project(beginning: str, layout: Layout) -> Found:
     Raises:
         ErrevalError: The project has no questions yet; or as ``find_question``.
     """
-    import pandas as pd
-
     places = project_tables(layout)
     if not places:
         raise ErrevalError(
             f"{layout.prepared}: this project has no questions yet; run `dvc repro prepare`, name a table of your own "
             "with --table FILE, or give --question"
         )
-    ids = {path: pd.read_parquet(path, columns=["question_id"])["question_id"] for path in places}
+    ids = {path: read_output(path, ["question_id"])["question_id"] for path in places}
     wanted = _one_of({str(i) for column in ids.values() for i in column}, beginning, "this project's tables", None)
     holding = [path for path, column in ids.items() if (column == wanted).any()]
-    frame = pd.read_parquet(holding[0])
+    frame = read_output(holding[0])
     question = questions_of(frame[frame["question_id"] == wanted].head(1))[0]
     return Found(question, tuple(_told(path, wanted) for path in holding))
 
@@ -100,9 +99,7 @@ def _one_of(ids: Iterable[str], beginning: str, where: str, texts: Mapping[str, 
 
 def _told(path: Path, question_id: str) -> str:
     """A table with what it says of the question: the systems that asked it, the side, the labels and who gave them."""
-    import pandas as pd
-
-    frame: pd.DataFrame = pd.read_parquet(path)
+    frame = read_output(path)
     rows = frame[frame["question_id"] == question_id]
     said = []
     for column in ("source", "side", "labels", "origin"):

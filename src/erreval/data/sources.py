@@ -273,7 +273,7 @@ def _fetch_one(keeper: Any, file: SourceFile, downloader: Any, place: Path | Non
     origin = str(place / file.key) if place else file.url
     try:
         keeper.fetch(file.key, downloader=downloader)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise SourceError(
             f"{file.key}: not in the mirror {place}; put it there, or unset ERREVAL_MIRROR to download it"
         ) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from erreval.data.outputs import read_output
 from erreval.errors import TableError
 from erreval.frames import label_sets_of
 from erreval.layout import Layout
@@ -40,7 +41,7 @@ def versions(layout: Layout) -> list[Version]:
     places = sorted((layout.work / "sets").glob("r*/train.parquet"), key=lambda path: int(path.parent.name[1:]))
     if not places:
         raise TableError(f"{layout.work / 'sets'}: no training set yet; run `make run` or `dvc repro prepare`")
-    return [_version(path.parent.name, path.read_bytes(), pd.read_parquet(path)) for path in places]
+    return [_version(path.parent.name, path.read_bytes(), read_output(path)) for path in places]
 
 
 def _version(round_key: str, content: bytes, frame: pd.DataFrame) -> Version:
