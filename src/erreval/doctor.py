@@ -130,7 +130,7 @@ def _named_model(name: str) -> tuple[State, str, str]:
     from erreval.models.contents import is_model
 
     if name == DETECTORS:
-        return "note", "none; ERREVAL_MODEL says that the detectors diagnose alone", ""
+        return "note", "none; the detectors diagnose alone", "ERREVAL_MODEL says so; unset it to use the champion"
     remedy = "name a model that `erreval models list` shows, or unset it"
     try:
         folder = locate(name).folder
