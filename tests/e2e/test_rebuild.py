@@ -57,7 +57,7 @@ def test_results_are_there_with_their_floors(built):
     best = next(found for found in identifier["rounds"] if found["round"] == identifier["champion"])
     assert identifier["test"] == {"micro_f1": best["test"]["micro_f1"], "floor": best["test"]["floor"]["micro_f1"]}
     for found in identifier["rounds"]:
-        assert set(found) == {"round", "dev", "test", "injected"}
+        assert set(found) == {"round", "dev", "cross_fitted", "test", "injected"}
         assert found["dev"]["floor"]["micro_f1"] is not None
     verifier = json.loads((built / "results/sample/verifier.json").read_text())
     assert {"accuracy", "precision", "recall", "f1", "floor"} <= set(verifier["rounds"][1]["dev"]["perturbed"])
