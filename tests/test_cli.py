@@ -300,8 +300,8 @@ def test_a_passage_of_200_000_characters(folder: Path) -> None:
     assert time.monotonic() - started < 60
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == [
-        "1 questions, diagnosed by the detectors alone",
-        "out.csv: 1 rows, 0 with errors",
+        "1 question, diagnosed by the detectors alone",
+        "out.csv: 1 row, 0 with errors",
     ]
     assert len(read_table("out.csv")["passage"][0]) == 200_000
 

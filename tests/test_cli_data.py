@@ -121,8 +121,8 @@ def test_an_empty_answer_blocks_with_an_explanation_and_masking_it_helps(folder:
     assert reply.exit_code == 2, reply.output
     # present exactly where the score is 1: r = 1
     assert "1.000  answer present with answerability" in reply.stdout
-    assert "answer present | answerability" in reply.stderr
-    assert "--mask answer" in reply.stderr
+    told = "squad.csv, column 'answer': whether it is there decides 'answerability' (1.0); hide it with --mask answer"
+    assert reply.stderr == f"error: {told}\n"
     assert len(reply.stderr.splitlines()) == 1
     assert not Path("shown.jsonl").exists()
     assert "answer present" in Path("gate.html").read_text(encoding="utf-8")
@@ -130,7 +130,8 @@ def test_an_empty_answer_blocks_with_an_explanation_and_masking_it_helps(folder:
     assert reply.exit_code == 0, reply.output
     assert "passed: nothing above 0.9, with answer masked" in reply.stdout
     shown = read_table("shown.jsonl")
-    assert list(shown.columns) == ["question_id", *table.columns]
+    assert list(shown.columns) == ["question_id", "frage", "passage", "answer"]
+    assert "shown.jsonl: 1000 rows; left out, as scores or not tested: id, answerability" in reply.stdout
     assert shown["answer"].tolist() == [None] * 1000
     assert shown["frage"].tolist() == table["frage"].tolist()
     whole = table.iloc[0]
@@ -156,7 +157,7 @@ def test_rows_sorted_by_score_are_put_into_another_order(folder: Path) -> None:
     reply = ask("leaks", "sorted.csv", "--score", "answerability", "--mask", "position", "-o", "mixed.csv")
     assert reply.exit_code == 0, reply.output
     mixed = read_table("mixed.csv")
-    assert sorted(mixed["id"]) == sorted(frame["id"])
+    assert sorted(mixed["question"]) == sorted(frame["question"])
     assert mixed["question_id"].is_monotonic_increasing
 
 
@@ -190,7 +191,7 @@ def test_qgeval_is_not_blocked_by_its_questions_own_text(mirror: None) -> None:
     assert "passed: nothing above 0.9" in reply.output
     shown = read_table("shown.parquet")
     assert len(shown) == 3000
-    assert {"question_id", "answer", "fluency", "answer_consistency"} <= set(shown.columns)
+    assert list(shown.columns) == ["question_id", "source", "passage", "answer", "question", "reference"]
 
 
 # data agreement
@@ -222,6 +223,7 @@ def test_benchmarks_without_annotators_say_so(name: str) -> None:
     assert reply.output == f"{name} publishes no single annotators' scores: agreement is unknown\n"
 
 
+LONG = "question,annotator,dimension,score\n"
 WIDE = "question,passage,anna,ben,cleo\nq1,p,1,1,1\nq2,p,1,2,1\nq3,r,2,2,2\nq4,r,3,1,2\nq5,s,2,2,\n"
 
 
@@ -240,7 +242,7 @@ def test_a_row_for_each_score(folder: Path) -> None:
     """The same ratings, one a row, give the same figures; a second dimension has its own."""
     (folder / "w.csv").write_text(WIDE)
     wide = pd.read_csv(folder / "w.csv")
-    long = wide.melt(["question", "passage"], var_name="annotator", value_name="score")
+    long = wide.melt(["question", "passage"], var_name="annotator", value_name="score").dropna()
     both = pd.concat([long.assign(dimension="clarity"), long.assign(dimension="fluency", score=3)])
     both.to_csv("long.csv", index=False)
     names = [word for name in ("anna", "ben", "cleo") for word in ("--annotator", name)]
@@ -264,9 +266,19 @@ def test_a_row_for_each_score(folder: Path) -> None:
         (WIDE, [], "no column 'annotator'; the other columns are: 'anna', 'ben', 'cleo'. Name the columns"),
         (WIDE, ["--annotator", "anna"], "only one annotator, 'anna'"),
         (WIDE, ["--annotator", "anna", "--annotator", "dora"], "no score column 'dora'"),
-        ("question,annotator,score\nq,a,1\nq,a,2\nq,b,1\n", [], "row 2: this annotator has scored this question"),
-        ("question,annotator,score\nq,a,1\nr,a,2\n", [], "fewer than two names"),
-        ("question,annotator,score\nq,a,1\nq,b,bad\n", [], "row 2, column 'score': 'bad' is no number"),
+        (WIDE, ["--annotator", "anna", "--annotator", "ben", "--resamples", "19"], "--resamples 19: too few"),
+        (f"{LONG}q,a,d,1\nq,a,d,2\nq,b,d,1\n", [], "row 2: this annotator has scored this question"),
+        (f"{LONG}q,a,d,1\nr,a,d,2\n", [], "fewer than two names"),
+        (f"{LONG}q,a,d,1\nq,b,d,bad\n", [], "t.csv, row 2, column 'score': 'bad' is no number"),
+        (f"{LONG}q,a,d,1\nq,b,d,inf\n", [], "t.csv, row 2, column 'score': inf is no finite number; correct it"),
+        (f"{LONG}q,a,d,1\nq,,d,1\n", [], "t.csv, row 2, column 'annotator': is empty"),
+        (f"{LONG}q,a,d,1\nq,b, ,1\n", [], "t.csv, row 2, column 'dimension': is empty"),
+        (f"{LONG}q,a,d,1\nq,b,d,\n", [], "t.csv, row 2, column 'score': is empty"),
+        (
+            "question,annotator,score,aspect\nq,a,1,x\nq,b,1,x\n",
+            [],
+            "t.csv: there is no column 'dimension'; there are: 'annotator', 'score', 'aspect'",
+        ),
     ],
 )
 def test_agreement_refuses(folder: Path, text: str, arguments: list[str], part: str) -> None:
@@ -274,3 +286,64 @@ def test_agreement_refuses(folder: Path, text: str, arguments: list[str], part: 
     assert part in refused("agreement", "t.csv", *arguments)
     assert "no such file" in refused("agreement", "none.csv")
     assert "qgeval has its own annotators" in refused("agreement", "qgeval", "--annotator", "a")
+
+
+# what is written, and what is not
+
+
+def test_no_input_is_overwritten_and_no_output_twice(folder: Path) -> None:
+    (folder / "t.csv").write_text(WIDE)
+    (folder / "link.csv").symlink_to("t.csv")
+    annotators = ("--annotator", "anna", "--annotator", "ben")
+    for output in ("t.csv", "./t.csv", "link.csv"):
+        for option in ("-o", "--votes"):
+            assert f"{Path(output)}: is the input itself" in refused("agreement", "t.csv", *annotators, option, output)
+        for option in ("-o", "--report"):
+            assert "is the input itself" in refused("leaks", "t.csv", "--score", "anna", option, output)
+    (folder / "new.csv").symlink_to("later.csv")  # leads to nothing yet
+    for other in ("later.csv", "./new.csv"):
+        told = refused("agreement", "t.csv", *annotators, "-o", "new.csv", "--votes", other)
+        assert "two outputs would be this one file" in told
+    assert (folder / "t.csv").read_text() == WIDE
+    assert sorted(path.name for path in folder.iterdir()) == ["link.csv", "new.csv", "t.csv"]
+
+
+def scored(path: str, scores: list[str]) -> None:
+    rows = [f"q{i},the passage,a{i % 3},{score}" for i, score in enumerate(scores)]
+    Path(path).write_text("\n".join(["question,passage,answer,n", *rows, ""]))
+
+
+def test_what_cannot_be_tested_has_not_passed(folder: Path) -> None:
+    scored("same.csv", ["2"] * 12)
+    reply = ask("leaks", "same.csv", "--score", "n")
+    assert reply.exit_code == 0, reply.output
+    assert "not tested, there are no scores that vary" in reply.output
+    assert "passed" not in reply.output
+    assert ask("leaks", "same.csv", "--score", "n", "-o", "o.csv").stderr.endswith("; not written: o.csv\n")
+    scored("few.csv", [*map(str, range(9)), "", "", ""])
+    assert "few.csv, column 'n': 9 scored rows, too few rows to judge" in refused("leaks", "few.csv", "--score", "n")
+    scored("one.csv", ["1"])
+    assert "1 scored row, too few" in refused("leaks", "one.csv", "--score", "n")
+    scored("endless.csv", ["1"] * 11 + ["-inf"])
+    told = refused("leaks", "endless.csv", "--score", "n")
+    assert "endless.csv, row 12, column 'n': -inf is no finite number; correct it" in told
+
+
+def test_agreement_of_nothing(folder: Path) -> None:
+    (folder / "t.csv").write_text(f"{LONG}q,a,d,1\nr,b,d,2\n")
+    reply = ask("agreement", "t.csv")
+    assert reply.exit_code == 0, reply.output
+    assert reply.output == "t.csv: nothing to compute, no question has scores of two annotators\n"
+    assert "; not written: o.csv, v.csv" in refused("agreement", "t.csv", "-o", "o.csv", "--votes", "v.csv")
+    assert "; not written: o.csv" in refused("agreement", "simqg", "-o", "o.csv")
+
+
+def test_a_vote_of_one_is_no_majority(folder: Path) -> None:
+    """q1 has two of three, q2 one of one, q3 one against one; of the two with two scores, one has a majority."""
+    (folder / "t.csv").write_text(f"{LONG}q1,a,d,1\nq1,b,d,1\nq1,c,d,2\nq2,a,d,2\nq3,a,d,1\nq3,b,d,2\n")
+    reply = ask("agreement", "t.csv", "--votes", "v.csv", "-o", "o.json", "--resamples", "0")
+    assert reply.exit_code == 0, reply.output
+    assert "v.csv: 1 vote\n" in reply.output
+    assert read_table("v.csv")["vote"].tolist() == ["1"]
+    majority = next(row for row in json.loads(Path("o.json").read_text()) if row["statistic"] == "majority")
+    assert (majority["value"], majority["n_items"]) == (0.5, 2)

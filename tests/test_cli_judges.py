@@ -51,3 +51,16 @@ def test_mistakes_are_one_line(table: Path, arguments: list[str], told: str) -> 
     assert reply.exit_code == 2
     assert told in reply.output
     assert not Path("o.csv").exists()
+
+
+def test_infinite_scores_and_the_input_as_output(table: Path) -> None:
+    TABLE.assign(judge=[1, float("inf"), 3, 2]).to_csv("i.csv", index=False)
+    reply = CliRunner().invoke(main, ["with-judge", "i.csv", "-o", "o.csv", "--judge", "fluency=judge"])
+    assert reply.exit_code == 2
+    assert reply.stderr == "error: i.csv, row 2, column 'judge': inf is no finite number; correct it\n"
+    before = table.read_bytes()
+    Path("link.csv").symlink_to(table)
+    reply = CliRunner().invoke(main, ["with-judge", str(table), "-o", "link.csv", "--judge", "fluency=judge"])
+    assert reply.exit_code == 2
+    assert "link.csv: is the input itself" in reply.stderr
+    assert table.read_bytes() == before

@@ -71,7 +71,7 @@ def test_one_passage_gives_no_interval(folder: Path) -> None:
     (folder / "t.csv").write_text(HEADER + rows("a", GOOD, range(1)) + rows("b", BROKEN, range(1)))
     reply = ask("t.csv")
     assert reply.exit_code == 0, reply.output
-    assert "[unknown] on 1 passages  (not told apart)" in reply.output
+    assert "[unknown] on 1 passage  (not told apart)" in reply.output
 
 
 def test_nothing_in_common(folder: Path) -> None:
@@ -116,3 +116,24 @@ def test_what_is_refused(folder: Path, arguments: list[str], parts: tuple[str, .
     for part in parts:
         assert part in reply.stderr
     assert sorted(folder.iterdir()) == before
+
+
+def test_names_that_differ_only_in_white_space_or_case_are_told(folder: Path) -> None:
+    (folder / "t.csv").write_text(HEADER + rows("GPT-4", GOOD, range(2)) + rows("gpt-4 ", GOOD, range(2)))
+    reply = ask("t.csv", "--model", "detectors")
+    assert reply.exit_code == 0, reply.output
+    assert reply.stderr.startswith("warning: t.csv, column 'source': 'GPT-4' and 'gpt-4 ' differ only in white space")
+    assert reply.stderr.count("warning:") == 1
+
+
+def test_the_input_and_the_other_output_are_kept(folder: Path) -> None:
+    text = HEADER + rows("a", GOOD, range(2)) + rows("b", GOOD, range(2))
+    (folder / "t.csv").write_text(text)
+    for option in ("-o", "--pairs"):
+        reply = ask("t.csv", option, "t.csv")
+        assert reply.exit_code == 2
+        assert "t.csv: is the input itself" in reply.stderr
+    reply = ask("t.csv", "-o", "r.csv", "--pairs", "./r.csv")
+    assert reply.exit_code == 2
+    assert "r.csv: two outputs would be this one file" in reply.stderr
+    assert (folder / "t.csv").read_text() == text

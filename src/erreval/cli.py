@@ -18,6 +18,7 @@ from erreval.cli_identifiers import compare_identifiers, train_lora
 from erreval.cli_inject import inject
 from erreval.cli_judges import with_judge
 from erreval.cli_models import models
+from erreval.cli_outputs import check_outputs, counted
 from erreval.cli_progress import progress_bar
 from erreval.cli_systems import compare_systems
 from erreval.errors import ErrevalError
@@ -141,9 +142,7 @@ def diagnose(
         raise ErrevalError("name the file to write with -o OUTPUT (CSV, TSV, JSONL, JSON, XLSX or Parquet)")
     from erreval.data.tables import check_writable, read_questions, read_table, write_table
 
-    if output.exists() and table.exists() and output.samefile(table):
-        raise ErrevalError(f"{output}: is the input itself; name another file to write")
-    check_writable(output)
+    check_outputs([table], [output])
     questions, _ = read_questions(table, columns, encoding=encoding)
     rows = read_table(table, encoding=encoding)
     check_writable(output, rows)
@@ -153,11 +152,12 @@ def diagnose(
     from erreval.taxonomy import ErrorType
 
     identifier = find_identifier(model)
-    click.echo(f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}")
+    by = identifier.name if identifier else "the detectors alone"
+    click.echo(f"{counted(len(questions), 'question')}, diagnosed by {by}")
     found = diagnosis_table(rows, questions, identifier, progress_bar(questions))
     write_table(found, output)
     flawed = int((found["labels"] != ErrorType.NO_ERROR.value).sum())
-    click.echo(f"{output}: {len(found)} rows, {flawed} with errors")
+    click.echo(f"{output}: {counted(len(found), 'row')}, {flawed} with errors")
 
 
 @main.command()

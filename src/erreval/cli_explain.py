@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from erreval.cli_columns import column_options
+from erreval.cli_outputs import check_outputs
 from erreval.errors import ErrevalError
 
 if TYPE_CHECKING:
@@ -50,10 +51,7 @@ def explain(
         raise ErrevalError("--table is where a QUESTION_ID is looked up; leave it out beside --question")
     if question_id is not None and (passage or answer is not None):
         raise ErrevalError("--passage and --answer go with --question; those of a QUESTION_ID are looked up")
-    if page is not None:
-        from erreval.data.files import replaceable
-
-        replaceable(page)
+    check_outputs([table], [], [page])
     from erreval.data.lookup import Found
 
     if question is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from erreval.cli_columns import column_options
+from erreval.cli_outputs import check_outputs, counted
 from erreval.cli_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -55,23 +56,22 @@ def compare_identifiers(
     """
     from erreval.chat.journal import Journal
     from erreval.data.labelled import read_labelled
-    from erreval.data.tables import check_writable, write_table
+    from erreval.data.tables import write_table
     from erreval.diagnosis.contest import compare_identifiers as compare
     from erreval.diagnosis.kinds import Surroundings, open_all
 
-    if output is not None:
-        check_writable(output)
+    check_outputs([table, models], [output], [calls])
     questions, truth = read_labelled(table, columns, label_column=label_column, encoding=encoding)
     with Journal(calls) if calls is not None else nullcontext() as journal:
         identifiers = open_all(list(specs), Surroundings(models, journal))
         standings, predictions = compare(identifiers, questions, truth, progress_bar(questions))
-    click.echo(f"{len(questions)} questions")
+    click.echo(counted(len(questions), "question"))
     click.echo(f"{'':32} {'unscored':>8} " + " ".join(f"{name:>15}" for name in _HEADERS))
     for standing in standings:
         _print(standing)
     if output is not None:
         write_table(_by_question(questions, truth, list(specs), predictions), output)
-        click.echo(f"{output}: {len(questions)} rows")
+        click.echo(f"{output}: {counted(len(questions), 'row')}")
 
 
 def _print(standing: Standing) -> None:

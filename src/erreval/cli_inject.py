@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from erreval.cli_columns import column_options
+from erreval.cli_outputs import check_outputs
 from erreval.cli_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def inject(
 
     from erreval.chat.journal import read_journal
     from erreval.data.labelled import parse_types
-    from erreval.data.tables import check_writable, read_questions, write_table
+    from erreval.data.tables import read_questions, write_table
     from erreval.diagnosis.injection.by_llm.outcome import labelled_set
     from erreval.diagnosis.injection.by_llm.plan import draw_items
     from erreval.diagnosis.injection.by_llm.route import Agreement, estimate
@@ -74,10 +75,10 @@ def inject(
 
     names = _judge_names(judges, writer, agree)
     chosen = parse_types(types)
-    check_writable(output)
+    journal = output.with_name(f"{output.name}.calls.jsonl")
+    check_outputs([table, seeds, models], [output], [journal])
     bases, _ = read_questions(table, columns, encoding=encoding)
     items = draw_items(bases, _read_seeds(seeds, encoding), chosen, count, np.random.default_rng(seed))
-    journal = output.with_name(f"{output.name}.calls.jsonl")
     ready = _models([writer, *names], models, ask=not dry_run)
     calls = estimate(
         items, _identity(ready[writer]), {name: _identity(ready[name]) for name in names}, read_journal(journal)

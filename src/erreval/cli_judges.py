@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from erreval.cli_outputs import check_outputs
 from erreval.errors import ErrevalError
 
 if TYPE_CHECKING:
@@ -35,13 +36,11 @@ def with_judge(table: Path, output: Path, judges: tuple[str, ...], weight: float
     Adds for each dimension `with_judge_DIMENSION`, the weighted mean of both, each standardised over the questions
     that have both, and `level_DIMENSION`, 1 to 3 by rank. Fix the weight before you look at human scores.
     """
-    from erreval.data.tables import check_writable, read_table, write_table
+    from erreval.data.tables import read_table, write_table
     from erreval.studies.judge_fusion import LEVEL_SHARES, fuse_with_judge, three_levels
 
     asked = [_asked(text) for text in judges]
-    if output.exists() and table.exists() and output.samefile(table):
-        raise ErrevalError(f"{output}: is the input itself; name another file to write")
-    check_writable(output)
+    check_outputs([table], [output])
     rows = read_table(table)
     scores = {
         dimension: (_numbers(table, rows, column), _numbers(table, rows, f"score_{dimension}"))

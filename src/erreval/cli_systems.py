@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from erreval.cli_columns import column_options
+from erreval.cli_outputs import check_outputs, counted
 from erreval.cli_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -39,16 +40,15 @@ def compare_systems(
     """
     import numpy as np
 
-    from erreval.data.tables import check_writable, read_questions, write_table
+    from erreval.data.tables import read_questions, write_table
     from erreval.diagnosis.comparison import errors_and_scores
     from erreval.diagnosis.diagnose import find_identifier
     from erreval.studies.systems import difference_frame, rank_systems, ranking_frame
 
-    for place in (output, pairs):
-        if place is not None:
-            check_writable(place)
+    check_outputs([table], [output, pairs])
     questions, _ = read_questions(table, columns, encoding=encoding)
     _refuse_unnamed(table, columns.source, [question.source for question in questions])
+    _warn_of_spellings(table, columns.source, [question.source for question in questions])
     identifier = find_identifier(model)
     errors, scores = errors_and_scores(questions, identifier, progress_bar(questions))
     ranking = rank_systems(
@@ -58,14 +58,15 @@ def compare_systems(
         scores,
         np.random.default_rng(seed),
     )
-    click.echo(f"{len(questions)} questions, diagnosed by {identifier.name if identifier else 'the detectors alone'}")
+    by = identifier.name if identifier else "the detectors alone"
+    click.echo(f"{counted(len(questions), 'question')}, diagnosed by {by}")
     _print_ranking(ranking)
     for difference in ranking.differences:
         _print_difference(difference)
     for place, frame in ((output, ranking_frame(ranking)), (pairs, difference_frame(ranking.pairs))):
         if place is not None:
             write_table(frame, place)
-            click.echo(f"{place}: {len(frame)} rows")
+            click.echo(f"{place}: {counted(len(frame), 'row')}")
 
 
 def _refuse_unnamed(table: Path, column: str, sources: list[str]) -> None:
@@ -79,6 +80,21 @@ def _refuse_unnamed(table: Path, column: str, sources: list[str]) -> None:
         )
     if len(set(sources)) < 2:
         raise TableError(f"{table}, column {column!r}: only one system, {sources[0]!r}; give the rows of at least two")
+
+
+def _warn_of_spellings(table: Path, column: str, sources: list[str]) -> None:
+    """Names that differ only in white space or case are most likely one system, but that is not for us to decide."""
+    spellings: dict[str, list[str]] = {}
+    for source in dict.fromkeys(sources):
+        spellings.setdefault(" ".join(source.casefold().split()), []).append(source)
+    for names in spellings.values():
+        if len(names) > 1:
+            told = " and ".join(map(repr, names))
+            click.echo(
+                f"warning: {table}, column {column!r}: {told} differ only in white space or case and are compared as "
+                "different systems; write them alike if they are one",
+                err=True,
+            )
 
 
 def _print_ranking(ranking: Ranking) -> None:
@@ -102,8 +118,9 @@ def _print_difference(gap: Difference) -> None:
     if gap.score is None:
         click.echo(f"{gap.better} and {gap.other} share no passage: not compared")
         return
+    shared = counted(gap.shared_passages, "passage")
     verdict = "" if gap.score.is_clear else "  (not told apart)"
-    click.echo(f"{gap.better} - {gap.other}: {_estimate(gap.score)} on {gap.shared_passages} passages{verdict}")
+    click.echo(f"{gap.better} - {gap.other}: {_estimate(gap.score)} on {shared}{verdict}")
     for error, estimate in sorted(gap.types.items(), key=lambda item: -abs(item[1].value)):
         click.echo(f"      {error.value}: {_estimate(estimate)}")
     if not gap.types:

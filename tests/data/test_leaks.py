@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from erreval.data.leaks import check_leaks, mask, measure_leaks, ready_to_judge
+from erreval.data.leaks import check_leaks, explain_leaks, mask, measure_leaks, ready_to_judge
 from erreval.data.readers import READERS, Benchmark
 from erreval.data.readers.frames import long_scores, question_frame
 from erreval.data.tables import write_table
@@ -56,6 +56,20 @@ def test_an_answer_that_is_empty_where_the_question_is_unanswerable(tmp_path: Pa
     with pytest.raises(GateError, match=r"answer present \| answerability.*--mask answer"):
         report.require()
     assert check_leaks(squad, masked=["answer"]).require().checks[0].note == "masked: answer"
+
+
+def test_a_placeholder_that_stands_for_what_has_no_answer() -> None:
+    """ "N/A" is as long as the other answers, so nothing but its being repeated tells."""
+    scores = [i % 2 for i in range(40)]
+    answers = [f"a{i:02}" if score else ("N/A" if i % 4 else "n/a ") for i, score in enumerate(scores)]
+    placeholder = benchmark(40, answers, scores)
+    assert strength(placeholder, "answer commonest") == 1.0
+    told = explain_leaks(measure_leaks(placeholder), place="t.csv", columns={"answer": "target"})
+    assert told.startswith("t.csv, column 'target': whether it is the commonest value decides 'answerability' (1.0)")
+    # every value once: nothing is repeated, so there is no such feature
+    once = benchmark(40, [f"a{i:02}" for i in range(40)], scores)
+    assert "answer commonest" not in set(measure_leaks(once)["feature"])
+    assert explain_leaks(measure_leaks(once), place="t.csv") == ""
 
 
 def test_position_source_and_equality() -> None:

@@ -40,8 +40,8 @@ def test_alpha_is_undefined_rather_than_one_where_all_scores_are_alike() -> None
 
 
 def test_majority_vote() -> None:
-    ratings = np.array([[1, 1, 3], [1, 2, 3], [2, 2, 2], [1, NAN, 1], [1, NAN, 2]], dtype=float)
-    np.testing.assert_array_equal(majority_vote(ratings), [1, NAN, 2, 1, NAN])
+    ratings = np.array([[1, 1, 3], [1, 2, 3], [2, 2, 2], [1, NAN, 1], [1, NAN, 2], [1, NAN, NAN]], dtype=float)
+    np.testing.assert_array_equal(majority_vote(ratings), [1, NAN, 2, 1, NAN, NAN])
 
 
 def made_up(n: int = 60, seed: int = 1) -> tuple[np.ndarray, list[str]]:

@@ -1,13 +1,15 @@
 """Does a field give the human score away by something that is not its content?
 
 A judge that is shown the answer of SQuAD-1k need not read it: it is empty exactly where the question is unanswerable.
-What is tested: whether a field is there, how long it is, whether it equals another field, where the row stands, and
+The same goes for a placeholder, such as "N/A", in place of an empty cell. What is tested: whether a field is there, how
+long it is, whether it is the value that most rows have, whether it equals another field, where the row stands, and
 which source it is from. The question's own text may of course predict its score and is not tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from erreval.data.gates import GateReport, Rule, load_great_expectations, run_gate
 from erreval.data.readers.frames import Benchmark
+from erreval.errors import GateError
 
 LEAK_COLUMNS = ("dimension", "field", "feature", "statistic", "strength", "n")
 THRESHOLD = 0.9
@@ -27,6 +30,15 @@ _FIELDS = ("passage", "answer", "reference")
 MASKABLE = (*_FIELDS, "source", "position")
 """What can be hidden from a judge: the position by putting the rows into another order."""
 _TEXTS = (*_FIELDS, "question")
+
+_WORDS = {
+    "present": "whether it is there",
+    "length": "its length",
+    "commonest": "whether it is the commonest value",
+    "position": "the order of the rows",
+    "source": "which source it is",
+}
+"""What the features are, for a sentence."""
 
 Floats = NDArray[np.float64]
 
@@ -71,8 +83,9 @@ def _features(questions: pd.DataFrame, masked: Collection[str]) -> Iterator[tupl
     tested: list[tuple[str, str, list[float]]] = []
     for name in _FIELDS:
         if name not in masked:
-            tested.append((name, f"{name} present", [float(bool(text)) for text in texts[name]]))
+            tested.append((name, f"{name} present", [float(bool(text.strip())) for text in texts[name]]))
             tested.append((name, f"{name} length", [float(len(text)) for text in texts[name]]))
+            tested.append((name, f"{name} commonest", _is_commonest(texts[name])))
     for one, other in combinations(_TEXTS, 2):
         if one not in masked and other not in masked:
             pairs = zip(texts[one], texts[other], strict=True)
@@ -82,6 +95,13 @@ def _features(questions: pd.DataFrame, masked: Collection[str]) -> Iterator[tupl
         tested.append(("position", "position", [float(i) for i in range(len(questions))]))
     for field, feature, values in tested:
         yield field, feature, np.array(values, dtype=np.float64)
+
+
+def _is_commonest(cells: Sequence[str]) -> list[float]:
+    """1 where a cell has the value that more rows have than any other: "N/A" for what has no answer, say."""
+    values = [cell.strip().casefold() for cell in cells]
+    commonest = {value for value, times in Counter(filter(None, values)).most_common(1) if times > 1}
+    return [float(value in commonest) for value in values]
 
 
 def _strength(x: Floats, y: Floats, above: NDArray[np.bool_]) -> tuple[str, float | None]:
@@ -137,6 +157,29 @@ def check_leaks(benchmark: Benchmark, *, threshold: float = THRESHOLD, masked: C
     return run_gate(measured, [rule], name=name, show=("feature", "dimension", "statistic"))
 
 
+def explain_leaks(
+    measured: pd.DataFrame, *, place: str, threshold: float = THRESHOLD, columns: Mapping[str, str] | None = None
+) -> str:
+    """What gives scores away and how to hide it, in one line; "" where nothing does.
+
+    Args:
+        measured: From ``measure_leaks``.
+        place: The file or benchmark.
+        threshold: See ``check_leaks``.
+        columns: Field to column of the file, where they differ.
+    """
+    strongest = measured[measured["strength"] > threshold].drop_duplicates("field")
+    if strongest.empty:
+        return ""
+    found = []
+    for row in strongest.itertuples():
+        field, what = str(row.field), str(row.feature).removeprefix(f"{row.field} ")
+        where = "" if field == "position" else f", column {(columns or {}).get(field, field)!r}"
+        how = _WORDS.get(what) or f"whether it {what.replace('equals ', 'equals the ')}"
+        found.append(f"{place}{where}: {how} decides {row.dimension!r} ({row.strength})")
+    return f"{'; '.join(found)}; hide it with {' '.join(f'--mask {field}' for field in strongest['field'])}"
+
+
 def ready_to_judge(benchmark: Benchmark, *, masked: Collection[str] = (), threshold: float = THRESHOLD) -> Benchmark:
     """What a judge may see: every judge calls this before it runs.
 
@@ -154,7 +197,9 @@ def ready_to_judge(benchmark: Benchmark, *, masked: Collection[str] = (), thresh
         ValueError: A field cannot be hidden.
     """
     questions = mask(benchmark.questions, [name for name in masked if name != "source"])
-    check_leaks(benchmark, threshold=threshold, masked=masked).require()
+    leaks = explain_leaks(measure_leaks(benchmark, masked=masked), place=benchmark.name, threshold=threshold)
+    if leaks:
+        raise GateError(leaks)
     return replace(benchmark, questions=questions)
 
 

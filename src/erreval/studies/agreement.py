@@ -98,7 +98,9 @@ def krippendorff_alpha(ratings: Floats, level: Level) -> float | None:
 
 
 def majority_vote(ratings: Floats) -> Floats:
-    """The score that more than half of an item's annotators gave, NaN where there is none.
+    """The score that more than half of an item's annotators gave, and at least two; NaN where there is none.
+
+    One annotator alone agrees with nobody: ``Agreement.majority`` counts such items neither way.
 
     Args:
         ratings: Shape (items, annotators), NaN where an annotator did not score.
@@ -106,7 +108,8 @@ def majority_vote(ratings: Floats) -> Floats:
     out = np.full(len(ratings), np.nan)
     count = (~np.isnan(ratings)).sum(axis=1)
     for value in np.unique(ratings[~np.isnan(ratings)]):
-        out[(ratings == value).sum(axis=1) > count / 2] = value
+        given = (ratings == value).sum(axis=1)
+        out[(given >= 2) & (given > count / 2)] = value
     return out
 
 
@@ -233,9 +236,11 @@ def study_agreement(
 
 
 def majority_votes(benchmark: Benchmark) -> pd.DataFrame:
-    """The score that more than half of a question's annotators gave: question_id, source, dimension, vote.
+    """The score that more than half of a question's annotators, at least two, gave.
 
-    Questions without such a score have no row; ``Agreement.majority`` is the share that has one.
+    Returns:
+        question_id, source, dimension, vote. Questions without such a score have no row; ``Agreement.majority`` is
+        the share of those with two scores or more that has one.
     """
     parts = []
     for dimension in benchmark.scales:

@@ -134,7 +134,7 @@ def numbers(path: Path, frame: pd.DataFrame, column: str, low: float, high: floa
     """A column as numbers within a range; ``nan`` where the cell is empty.
 
     Raises:
-        TableError: A cell is no number, or is out of range.
+        TableError: A cell is no finite number, or is out of range.
     """
     values = []
     for i, cell in enumerate(frame[column].tolist()):
@@ -142,6 +142,12 @@ def numbers(path: Path, frame: pd.DataFrame, column: str, low: float, high: floa
             value = math.nan if cell is None else float(cell)
         except (TypeError, ValueError):
             raise TableError(f"{path}, row {i + 1}, column {column!r}: {cell!r} is no number; correct it") from None
+        except OverflowError:  # a whole number, in JSON, beyond what a float holds
+            value = math.inf
+        if math.isinf(value):
+            raise TableError(
+                f"{path}, row {i + 1}, column {column!r}: {str(cell)[:20]} is no finite number; correct it"
+            )
         if not (math.isnan(value) or low <= value <= high):
             raise TableError(f"{path}, row {i + 1}, column {column!r}: {cell!r} is not between {low:g} and {high:g}")
         values.append(value)

@@ -15,7 +15,7 @@ from erreval.data.tables import read_questions
 from erreval.errors import TableError
 
 ONE_DIMENSION = "score"
-"""What the dimension is called where a table names none."""
+"""What the dimension of annotators' columns is called: a table in that shape names none."""
 
 
 def read_ratings(
@@ -25,13 +25,14 @@ def read_ratings(
 
     Args:
         path: Either one row a question with a column for each annotator (name these), or one row a score with the
-            columns ``annotator``, ``score`` and, if there are several, ``dimension``.
+            columns ``annotator``, ``dimension`` and ``score``.
         columns: Which column is what.
         annotators: The columns that hold the annotators' scores, of one dimension.
         encoding: Of text formats.
 
     Raises:
-        TableError: As for ``read_custom``; or an annotator scores a question twice, or there is but one annotator.
+        TableError: As for ``read_custom``; or a column is lacking or has an empty cell where a row is a score, an
+            annotator scores a question twice, or there is but one annotator.
     """
     if not annotators:
         return _from_long(path, columns, encoding)
@@ -54,6 +55,13 @@ def _from_long(path: Path, columns: ColumnMap | None, encoding: str) -> Benchmar
             f"{path}: no column {lacking[0]!r}; the other columns are: {there}. Name the columns that hold the "
             "annotators' scores with --annotator, each with one, or keep one score a row (annotator, dimension, score)"
         )
+    if "dimension" not in rest.columns:
+        there = ", ".join(map(repr, rest.columns))
+        raise TableError(
+            f"{path}: there is no column 'dimension'; there are: {there}. Give the column that says what was scored "
+            "this name, or add it"
+        )
+    _refuse_empty(path, rest)
     questions = pd.DataFrame(
         {
             "question_id": [q.question_id for q in table.questions],
@@ -62,9 +70,8 @@ def _from_long(path: Path, columns: ColumnMap | None, encoding: str) -> Benchmar
         },
         dtype=object,
     )
-    dimensions = rest["dimension"] if "dimension" in rest else [ONE_DIMENSION] * len(rest)
     scores = questions[["question_id", "source"]].assign(
-        dimension=[as_text(cell) or ONE_DIMENSION for cell in dimensions],
+        dimension=[as_text(cell) or "" for cell in rest["dimension"]],
         annotator=[as_text(cell) or "" for cell in rest["annotator"]],
         score=numbers(path, rest, "score", -float("inf"), float("inf")),
     )
@@ -72,7 +79,7 @@ def _from_long(path: Path, columns: ColumnMap | None, encoding: str) -> Benchmar
     if twice.any():
         row = int(twice.to_numpy().argmax()) + 1
         raise TableError(f"{path}, row {row}: this annotator has scored this question before; remove one of the rows")
-    names = tuple(sorted(set(scores["annotator"]) - {""}))
+    names = tuple(sorted(set(scores["annotator"])))
     if len(names) < 2:
         raise TableError(f"{path}, column 'annotator': fewer than two names; agreement needs at least two")
     scales = {
@@ -81,4 +88,12 @@ def _from_long(path: Path, columns: ColumnMap | None, encoding: str) -> Benchmar
     }
     once = questions.drop_duplicates(["question_id", "source"], ignore_index=True)
     once["repeat"] = once["question_id"].duplicated()
-    return Benchmark(path.name, once, scores.dropna(subset="score", ignore_index=True), scales, names)
+    return Benchmark(path.name, once, scores, scales, names)
+
+
+def _refuse_empty(path: Path, rest: pd.DataFrame) -> None:
+    """A row that is one score has no use for an empty cell: it would be dropped, or counted for somebody else."""
+    for row, cells in enumerate(rest[["annotator", "dimension", "score"]].to_dict("records"), start=1):
+        for column, cell in cells.items():
+            if not (as_text(cell) or "").strip():
+                raise TableError(f"{path}, row {row}, column {column!r}: is empty; fill it in or remove the row")
