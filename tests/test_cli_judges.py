@@ -12,6 +12,7 @@ from erreval.cli import main
 from erreval.data.tables import read_table
 
 TABLE = pd.DataFrame({"question": list("abcd"), "judge": [1, 3, 3, None], "score_fluency": [0.2, 0.4, 0.9, 0.5]})
+TABLE["none"] = None
 
 
 @pytest.fixture
@@ -33,12 +34,17 @@ def test_both_are_standardised_and_weighted(table: Path) -> None:
     found = joined["with_judge_fluency"].tolist()
     assert [float(value) for value in found[:3]] == pytest.approx([-1.315423, 0.445409, 0.870013], abs=2e-6)
     assert found[3] is None
+    again = CliRunner().invoke(main, ["with-judge", "o.csv", "-o", "p.csv", "--judge", "fluency=judge"])
+    assert again.exit_code == 2
+    assert "already; join with the diagnosed table as it was" in again.output
     assert list(joined.columns) == [*TABLE.columns, "with_judge_fluency", "level_fluency"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["--judge", "fluency=judge", "--judge", "fluency=score_fluency"], "--judge names fluency twice"),
+        (["--judge", "fluency=none"], "t.csv: 0 of 4 questions have both scores of fluency; at least 3"),
         (["--judge", "fluency"], "--judge fluency: write it as DIMENSION=COLUMN"),
         (["--judge", "beauty=judge"], "no such dimension; there are: fluency"),
         (["--judge", "fluency=other"], "t.csv: there is no column 'other'; there are: question, judge"),

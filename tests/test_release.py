@@ -85,7 +85,7 @@ def test_the_figures_of_the_card_are_those_of_the_results(project: Workspace, tm
     assert "| model | 0.600 | 0.200 | 0.400 | unknown | unknown |" in card  # dev, as Workspace writes it
     assert "| model | 0.400 | 0.200 | 0.400 | unknown | unknown |" in card  # test
     assert "| Off Target Answer | 9 | 0.170 | unknown |" in card
-    assert "| clarity | 3000 | 0.300 | unknown | 0.400 (length) | 0.660 |" in card
+    assert "| clarity | 3000 | 0.300 | unknown | unknown | 0.400 (length) | 0.660 |" in card
     assert "On `test` its micro-F1 (0.400) does not pass the floor (0.503)." in card
     assert "On `dev`" not in card.split("## Limits")[1]
 

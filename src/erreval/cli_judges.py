@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+FEWEST = 3
+"""Questions with both scores."""
+
 
 @click.command(name="with-judge")
 @click.argument("table", metavar="DIAGNOSED", type=click.Path(path_type=Path))
@@ -36,10 +39,15 @@ def with_judge(table: Path, output: Path, judges: tuple[str, ...], weight: float
     Adds for each dimension `with_judge_DIMENSION`, the weighted mean of both, each standardised over the questions
     that have both, and `level_DIMENSION`, 1 to 3 by rank. Fix the weight before you look at human scores.
     """
+    import numpy as np
+
     from erreval.data.tables import read_table, write_table
     from erreval.studies.judge_fusion import LEVEL_SHARES, fuse_with_judge, three_levels
 
     asked = [_asked(text) for text in judges]
+    twice = [name for name, _ in asked if [d for d, _ in asked].count(name) > 1]
+    if twice:
+        raise ErrevalError(f"--judge names {twice[0]} twice; join one judge at a time")
     check_outputs([table], [output])
     rows = read_table(table)
     scores = {
@@ -48,6 +56,18 @@ def with_judge(table: Path, output: Path, judges: tuple[str, ...], weight: float
     }
     for dimension, (judged, diagnosed) in scores.items():
         fused = fuse_with_judge(judged, diagnosed, weight)
+        if fused.n < FEWEST:
+            raise ErrevalError(
+                f"{table}: {fused.n} of {len(rows)} questions have both scores of {dimension}; at least {FEWEST} are "
+                "needed, since both are standardised over them"
+            )
+        both = np.isfinite(fused.scores)
+        if len(set(judged[both])) == 1:
+            click.echo(f"warning: the judge gives all questions the same {dimension}, so it tells nothing", err=True)
+        for column in {f"with_judge_{dimension}", f"level_{dimension}"} & set(rows.columns):
+            raise ErrevalError(
+                f"{table}: there is a column {column!r} already; join with the diagnosed table as it was"
+            )
         rows[f"with_judge_{dimension}"] = _cells(fused.scores.round(6))
         rows[f"level_{dimension}"] = _cells(three_levels(fused.scores))
         told = f"{fused.n} of {len(rows)} questions have both scores; weight of the diagnosis {fused.weight:g}"

@@ -18,7 +18,7 @@ from erreval.errors import StageError
 from erreval.frames import label_sets_of
 from erreval.layout import Layout
 from erreval.lockfile import FinishedStage, Lock, key_of
-from erreval.taxonomy import ErrorType, slug
+from erreval.taxonomy import ALL_TYPES, ErrorType, slug
 
 _ANEW = "run: dvc repro -f summarise"
 MODELS = ("identifier", "verifier")
@@ -340,7 +340,7 @@ def _training_set(root: Path, path: str) -> TrainingSet:
         digest=hashlib.md5((root / path).read_bytes(), usedforsecurity=False).hexdigest(),
         size=len(frame),
         origins={name: origins[name] for name in sorted(origins)},
-        labels=dict(labels),
+        labels={t.value: labels[t.value] for t in ALL_TYPES if labels[t.value]},
     )
 
 

@@ -49,7 +49,8 @@ def model_card(root: Path, settings: Settings, refinement: FinishedRefinement, e
         "By label: " + _counts(best.training.labels) + ".",
         "## Figures",
         f"From `results/{refinement.profile}/identifier.json` and `evaluate.json` of the run that made this model. "
-        "The floor always says No Error. `dev` chose the round; `test` decided nothing.",
+        "The floor of label sets always says No Error, that of correlations is the best trivial feature. "
+        "`dev` chose the round; `test` decided nothing.",
         *(_side(name, block) for name, block in sides.items()),
         *_agreement(evaluation),
         "## Limits",
@@ -70,7 +71,7 @@ erreval diagnose --model NAME --question "Who wrote it?" --passage "Ann wrote th
 import erreval  # registers the head with the Auto classes; weights are safetensors
 from transformers import pipeline
 
-identify = pipeline("text-classification", model="FOLDER", top_k=None, function_to_apply="sigmoid")
+identify = pipeline("text-classification", model="FOLDER/encoder", top_k=None, function_to_apply="sigmoid")
 identify({"text": "Who wrote it? [SEP] Ann", "text_pair": "Ann wrote the book."})
 ```"""
 
@@ -154,7 +155,10 @@ def _agreement(evaluation: FinishedEvaluation) -> Iterable[str]:
     for title, rows in (("all rows", result), ("rows outside the dev passages", result.get("outside_dev") or {})):
         found = by_dimension(rows)
         if found:
-            columns = ("dimension", "n", "Pearson", "95 % interval", "floor", "one annotator")
+            columns = (
+                *("dimension", "n", "Pearson", "95 % interval", "without the 1 % of items that carry it"),
+                *("floor", "one annotator"),
+            )
             yield f"### {result['benchmark']}, {title}\n\n" + _table(
                 columns,
                 (
@@ -163,6 +167,7 @@ def _agreement(evaluation: FinishedEvaluation) -> Iterable[str]:
                         row.get("n"),
                         _number(row.get("pearson")),
                         _interval(row.get("interval")),
+                        _number(row.get("without_influential")),
                         f"{_number(row.get('floor'))} ({row.get('floor_feature', 'unknown')})",
                         _number(row.get("one_annotator")),
                     )

@@ -10,7 +10,7 @@ import pandas as pd
 from erreval.diagnosis.diagnose import diagnose_all
 from erreval.diagnosis.loading import SavedIdentifier
 from erreval.diagnosis.scores import one_diagnosis_scores
-from erreval.records import Diagnosis, Question
+from erreval.records import Diagnosis, Evidence, Question
 from erreval.taxonomy import ALL_TYPES, format_label_set, slug
 
 
@@ -56,11 +56,16 @@ def _columns(question_id: str, diagnosis: Diagnosis) -> dict[str, Any]:
         "labels": format_label_set(diagnosis.labels),
         **{f"p_{slug(t)}": _rounded(diagnosis.probabilities.get(t)) for t in ALL_TYPES},
         **{f"score_{dimension.value}": _rounded(score) for dimension, score in scores.items()},
-        "evidence": " | ".join(f"{e.error.value}: {e.message}" for e in diagnosis.evidence) or None,
+        "evidence": " | ".join(_told(e, diagnosis) for e in diagnosis.evidence) or None,
         "not_judged": "; ".join(f"{t.value}: {why}" for t, why in diagnosis.not_judged.items()) or None,
         "diagnosed_by": diagnosis.model,
         "note": diagnosis.note or None,
     }
+
+
+def _told(evidence: Evidence, diagnosis: Diagnosis) -> str:
+    aside = "" if evidence.error in diagnosis.labels else " (not among the labels)"
+    return f"{evidence.error.value}: {evidence.message}{aside}"
 
 
 def _rounded(value: float | None) -> float | None:
