@@ -13,6 +13,8 @@ from erreval.cli_outputs import check_outputs, counted
 from erreval.cli_progress import progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from erreval.data.columns import ColumnMap
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from erreval.taxonomy import ErrorType
 
 _HEADERS = ("micro-F1", "macro-F1", "weighted-F1", "exact match", "over-prediction")
+_NAME_WIDTH = 32
 
 
 @click.command(name="compare-identifiers")
@@ -52,33 +55,66 @@ def compare_identifiers(
     """Compare ways to identify errors on the labelled questions of FILE, beside the floor (ErrEval, Table 5).
 
     An unscored question (a reply that cannot be read) counts as predicting nothing: it is never No Error and never
-    dropped. Where there are such, a second line has the figures of the scored questions alone.
+    dropped. Where there are such, a second line has the figures of the scored questions alone. Where nothing at all
+    could be scored, the command ends with code 2.
     """
     from erreval.chat.journal import Journal
     from erreval.data.labelled import read_labelled
     from erreval.data.tables import write_table
     from erreval.diagnosis.contest import compare_identifiers as compare
     from erreval.diagnosis.kinds import Surroundings, open_all
+    from erreval.errors import ErrevalError
 
     check_outputs([table, models], [output], [calls])
-    questions, truth = read_labelled(table, columns, label_column=label_column, encoding=encoding)
+    questions, truth, column = read_labelled(
+        table, columns, label_column=label_column, encoding=encoding, refuse_diagnosed=True
+    )
     with Journal(calls) if calls is not None else nullcontext() as journal:
         identifiers = open_all(list(specs), Surroundings(models, journal))
         standings, predictions = compare(identifiers, questions, truth, progress_bar(questions))
-    click.echo(counted(len(questions), "question"))
-    click.echo(f"{'':32} {'unscored':>8} " + " ".join(f"{name:>15}" for name in _HEADERS))
-    for standing in standings:
-        _print(standing)
+    click.echo(f"{counted(len(questions), 'question')}, the truth from column {column!r}")
+    names = [standings[0].name, *_shortened(specs)]
+    width = max(_NAME_WIDTH, *map(len, names))
+    click.echo(f"{'':{width}} {'unscored':>8} " + " ".join(f"{name:>15}" for name in _HEADERS))
+    for name, standing in zip(names, standings, strict=True):
+        _print(name, standing, width)
     if output is not None:
         write_table(_by_question(questions, truth, list(specs), predictions), output)
         click.echo(f"{output}: {counted(len(questions), 'row')}")
+    mute = [
+        f"{spec}: none of {counted(len(questions), 'question')} could be scored ({_reasons(standing)})"
+        for spec, standing in zip(specs, standings[1:], strict=True)
+        if sum(standing.unscored.values()) == len(questions)
+    ]
+    if mute:
+        raise ErrevalError("; ".join(mute) + "; -o FILE shows what came instead of labels, question by question")
 
 
-def _print(standing: Standing) -> None:
+def _reasons(standing: Standing) -> str:
+    return ", ".join(f"{number} {reason}" for reason, number in standing.unscored.most_common(3))
+
+
+def _shortened(specs: Sequence[str]) -> list[str]:
+    """The kinds with the ends of long names, as ``fusion:…/fused/r0``; longer where two would look the same."""
+    width = _NAME_WIDTH
+    while True:
+        shown = [spec if len(spec) <= width else _cut(spec, width) for spec in specs]
+        if len(set(shown)) == len(set(specs)):
+            return shown
+        width += 1
+
+
+def _cut(spec: str, width: int) -> str:
+    kind, _, which = spec.partition(":")
+    end = which[len(kind) + 2 - width :]
+    return f"{kind}:…{end[max(end.find('/', 0, -1), 0) :]}"
+
+
+def _print(name: str, standing: Standing, width: int) -> None:
     missing = sum(standing.unscored.values())
-    click.echo(f"{standing.name[:32]:32} {missing:8} {_figures(standing.metrics)}")
+    click.echo(f"{name:{width}} {missing:8} {_figures(standing.metrics)}")
     if standing.on_scored is not None:
-        click.echo(f"{'  the scored ones alone':32} {'':8} {_figures(standing.on_scored)}")
+        click.echo(f"{'  the scored ones alone':{width}} {'':8} {_figures(standing.on_scored)}")
     for reason, number in standing.unscored.most_common():
         click.echo(f"  {number} unscored: {reason}")
 
@@ -156,7 +192,9 @@ def train_lora(
         raise ErrevalError(f"{output}: is there already; name another folder or remove it")
     if not output.parent.is_dir():
         raise ErrevalError(f"{output}: the folder {output.parent} does not exist; create it or choose another")
-    questions, labels = read_labelled(table, columns, label_column=label_column, encoding=encoding)
+    questions, labels, _ = read_labelled(
+        table, columns, label_column=label_column, encoding=encoding, refuse_diagnosed=True
+    )
     settings = LoraSettings(
         backbone,
         rank=rank,

@@ -121,7 +121,8 @@ def _read_seeds(path: Path | None, encoding: str) -> list[Seed]:
     from erreval.diagnosis.injection.by_llm.plan import Seed
 
     if path is not None:
-        return [Seed(q, labels) for q, labels in zip(*read_labelled(path, encoding=encoding), strict=True)]
+        labelled = read_labelled(path, encoding=encoding)
+        return [Seed(q, labels) for q, labels in zip(labelled.questions, labelled.label_sets, strict=True)]
     from erreval.data.readers.qgeval import read_seeds
     from erreval.data.sources import fetch
     from erreval.frames import label_sets_of, questions_of

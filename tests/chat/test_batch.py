@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
+from typing import Any
 
 import pytest
 from chat_server import KEY, ChatServer, chat_server, says, sends
@@ -114,3 +116,22 @@ def test_it_runs_inside_a_running_loop(chat_server: ChatServer) -> None:
         return len(run(chat_server, 3, 2).results)
 
     assert asyncio.run(notebook()) == 3
+
+
+@pytest.mark.parametrize("mistaken", [False, True])
+def test_of_many_that_fail_at_once_only_one_is_told(mistaken: bool) -> None:
+    """Nothing is left for the loop to print; a mistake in the work is the one that is raised."""
+    printed: list[dict[str, Any]] = []
+
+    async def refused(job: int) -> None:
+        await asyncio.sleep(0)
+        raise ZeroDivisionError if job == 2 and mistaken else ChatError("m", FailureReason.KEY_REFUSED)
+
+    async def work_all() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
+        await run_all(range(3), refused, concurrency=3, stopping=asyncio.Event())
+
+    with pytest.raises(ZeroDivisionError if mistaken else ChatError):
+        run_blocking(work_all)
+    gc.collect()
+    assert printed == []

@@ -21,7 +21,8 @@ def table(folder: Path, column: str, cell: str) -> Path:
 
 @pytest.mark.parametrize("column", ["labels", "error_label"])
 def test_labels_by_their_usual_names(tmp_path: Path, column: str) -> None:
-    questions, labels = read_labelled(table(tmp_path, column, "Vague;Off Target Answer"))
+    questions, labels, found_in = read_labelled(table(tmp_path, column, "Vague;Off Target Answer"))
+    assert found_in == column
     assert [q.question for q in questions] == ["Who?"]
     assert labels == [frozenset({ErrorType.VAGUE, ErrorType.OFF_TARGET_ANSWER})]
 
@@ -31,6 +32,16 @@ def test_labels_by_a_name_of_ones_own(tmp_path: Path) -> None:
     assert read_labelled(path, label_column="truth").label_sets == [frozenset({ErrorType.NO_ERROR})]
     with pytest.raises(TableError, match=r"no label column 'labels'; the other columns are: 'truth'"):
         read_labelled(path)
+
+
+@pytest.mark.parametrize("diagnosis", ["diagnosed_by", "p_no_error"])
+def test_predictions_are_no_truth_unless_one_says_so(tmp_path: Path, diagnosis: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"question,error_label,labels,{diagnosis}\nWho?,Vague,No Error,1\n", encoding="utf-8")
+    with pytest.raises(TableError, match=rf"t\.csv: column '{diagnosis}' .* say with --label-column"):
+        read_labelled(path, refuse_diagnosed=True)
+    found = read_labelled(path, label_column="error_label", refuse_diagnosed=True)
+    assert (found.label_sets, found.column) == ([frozenset({ErrorType.VAGUE})], "error_label")
 
 
 @pytest.mark.parametrize("cell", ["", "Nonsense", "No Error; Vague", "Vague; Vague"])

@@ -13,6 +13,7 @@ from chat_server import KEY, ChatServer, answers, chat_server
 from click.testing import CliRunner
 
 from erreval.cli import main
+from erreval.cli_identifiers import _shortened
 from erreval.diagnosis.contest import FLOOR, compare_identifiers
 from erreval.diagnosis.detectors_alone import DetectorsAlone
 from erreval.diagnosis.diagnose import diagnose
@@ -96,6 +97,8 @@ def test_every_kind_fulfils_the_interface(tiny_identifier: Path) -> None:
         assert isinstance(open_identifier(spec), ErrorIdentifier)
     encoder = open_identifier(f"encoder:{tiny_identifier}")
     assert isinstance(encoder, Identifier)
+    with pytest.raises(ErrevalError, match=f"holds no fusion; write encoder:{tiny_identifier}"):
+        open_identifier(f"fusion:{tiny_identifier}")
     asked = questions(3)
     assert predict(encoder, asked).decided == encoder.decide(encoder.predict_probabilities(asked))
 
@@ -126,6 +129,7 @@ def test_the_command(
     ended = CliRunner().invoke(main, command)
     assert ended.exit_code == 0, ended.output
     lines = {line[:32].strip(): line[32:].split() for line in ended.output.splitlines()}
+    assert "4 questions, the truth from column 'error_label'" in ended.output
     assert lines[FLOOR][:2] == ["0", "0.500"]
     # 1 hit; 3 said, 4 true: F1 = 2/7; scored ones: 1 hit of 3 and 3
     assert lines["zero-shot:served-1"][:2] == ["1", "0.286"]
@@ -153,3 +157,48 @@ def test_all_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
     assert told.exit_code == 2
     for part in ("no kind of identifier 'what'", "/nowhere: there is no LoRA adapter", "none.yaml: no such file"):
         assert part in told.output
+
+
+def test_a_fusion_is_no_encoder(tmp_path: Path) -> None:
+    (tmp_path / "fusion.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ErrevalError, match=f"holds no encoder; write fusion:{tmp_path}"):
+        open_identifier(f"encoder:{tmp_path}")
+
+
+def test_a_diagnosed_table_is_no_truth_by_default(tmp_path: Path) -> None:
+    text = "question,passage,answer,labels,diagnosed_by,gold\nWho is Ann?,Ann is one.,Ann,Vague,detectors,No Error\n"
+    (tmp_path / "d.csv").write_text(text, encoding="utf-8")
+    command = ["compare-identifiers", str(tmp_path / "d.csv"), "--model", "detectors"]
+    refused = CliRunner().invoke(main, command)
+    assert (refused.exit_code, len(refused.output.splitlines())) == (2, 1)
+    assert "--label-column" in refused.output
+    taken = CliRunner().invoke(main, [*command, "--label-column", "gold"])
+    assert taken.exit_code == 0, taken.output
+    assert "1 question, the truth from column 'gold'" in taken.output
+
+
+def test_nothing_scored_at_all_ends_with_why(
+    tmp_path: Path, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+    models, out = tmp_path / "models.yaml", tmp_path / "out.csv"
+    models.write_text(f"models: {{served-1: {{base_url: '{chat_server.url}', key_env: TEST_KEY}}}}", encoding="utf-8")
+    (tmp_path / "l.csv").write_text("question,labels\nWho?,No Error\nWhy?,Vague\n", encoding="utf-8")
+    chat_server.otherwise = answers(lambda _: "hm")
+    command = ["compare-identifiers", str(tmp_path / "l.csv"), "--models", str(models), "--model", "zero-shot:served-1"]
+    ended = CliRunner().invoke(main, [*command, "--model", "detectors", "-o", str(out)])
+    assert ended.exit_code == 2
+    assert "zero-shot:served-1: none of 2 questions could be scored (2 no labels)" in ended.output
+    assert pd.read_csv(out)["zero-shot:served-1 unscored"].tolist() == ["no labels: hm"] * 2
+
+
+def test_a_long_name_keeps_its_kind_and_its_end() -> None:
+    # of 32 characters "fusion:" and the sign of the cut leave 24; "/offline/models/fused/r10" has 25, so "offline" goes
+    long = "fusion:/work/here/data/work/offline/models/fused/r10"
+    assert _shortened(["detectors", long]) == ["detectors", "fusion:…/models/fused/r10"]
+    twins = [f"encoder:/a/{side}/data/work/offline/models/identifier/r1" for side in ("left", "right")]
+    shown = _shortened(twins)
+    assert len(set(shown)) == 2
+    assert all(name.startswith("encoder:…/") and name.endswith("/identifier/r1") for name in shown)
+    assert _shortened([long, long]) == ["fusion:…/models/fused/r10"] * 2
+    assert _shortened([f"lora:{'x' * 40}/"]) == [f"lora:…{'x' * 25}/"]

@@ -134,3 +134,18 @@ def test_the_command(tiny_causal: Path, separable: Any, tmp_path: Path) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {"set.csv", "made"}
     assert LoraIdentifier.load(tmp_path / "made").predict_probabilities(questions[:2]).shape == (2, 11)
     assert "is there already" in CliRunner().invoke(main, command).output
+
+
+def test_a_backbone_that_is_none_is_told_in_one_line(tiny_backbone: Path, tmp_path: Path) -> None:
+    (tmp_path / "set.csv").write_text("question,labels\nWho?,No Error\n", encoding="utf-8")
+    for backbone, told in (
+        ("Qwen", "write hub:NAME or folder:PATH"),
+        ("package:", "write hub:NAME or folder:PATH"),
+        ("hub:", "write hub:NAME or folder:PATH"),
+        (f"folder:{tiny_backbone}", "is no causal language model (BertModel)"),
+    ):
+        command = ["train-lora", str(tmp_path / "set.csv"), "--backbone", backbone, "-o", str(tmp_path / "made")]
+        ended = CliRunner().invoke(main, command)
+        assert (ended.exit_code, len(ended.output.splitlines())) == (2, 1), ended.output
+        assert told in ended.output
+    assert [p.name for p in tmp_path.iterdir()] == ["set.csv"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from erreval.diagnosis.diagnose import DETECTORS
 from erreval.errors import ErrevalError
 from erreval.models.archive import pack, sha256_of
 from erreval.models.catalogue import locate
@@ -231,3 +232,14 @@ def test_notes_that_cannot_be_read_name_the_remedy(saved: Path) -> None:
     (place / "source.json").write_text("{}")
     with pytest.raises(ErrevalError, match=f"remove {place} and pull it anew"):
         pulled_models()
+
+
+def test_the_name_of_the_detectors_is_reserved(saved: Path) -> None:
+    for source in (str(saved), "models:/never-asked/1"):
+        with pytest.raises(ErrevalError, match=r"is reserved.*--name"):
+            pull(source, name=DETECTORS)
+    shutil.copytree(saved, DETECTORS)
+    with pytest.raises(ErrevalError, match=r"is reserved.*--name"):
+        pull(DETECTORS)
+    assert nothing_kept()
+    assert pull(DETECTORS, name="mine").name == "mine"

@@ -80,7 +80,10 @@ async def run_all(
         if not all(task.done() for task in workers):
             stopping.set()
             await asyncio.wait(workers)
-    for task in workers:
+        for task in workers:
+            if not task.cancelled():
+                task.exception()  # looked at: the loop would print those that nobody asks for, beside the one raised
+    for task in sorted(workers, key=lambda task: isinstance(task.exception(), ChatError)):  # mistakes in `work` first
         task.result()
     return batch
 

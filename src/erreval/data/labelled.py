@@ -16,12 +16,17 @@ from erreval.taxonomy import LABEL_SEPARATOR, ErrorType, parse_label_set
 LABEL_COLUMNS = ("labels", "error_label")
 """The usual names of the label column: ours, and that of the published files."""
 
+DIAGNOSIS_COLUMNS = ("diagnosed_by", "p_no_error")
+"""What `erreval diagnose` writes beside its own ``labels``."""
+
 
 class Labelled(NamedTuple):
     """Questions and their label sets, in the order of the rows."""
 
     questions: list[Question]
     label_sets: list[frozenset[ErrorType]]
+    column: str
+    """Where the labels were read from."""
 
 
 def read_labelled(
@@ -30,6 +35,7 @@ def read_labelled(
     *,
     label_column: str | None = None,
     encoding: str = "utf-8",
+    refuse_diagnosed: bool = False,
 ) -> Labelled:
     """Read a table whose label column holds label sets such as ``Vague; Off Target Answer``.
 
@@ -38,11 +44,20 @@ def read_labelled(
         columns: Which column is what.
         label_column: The labels; by default the first of ``LABEL_COLUMNS`` that is there.
         encoding: Of text formats.
+        refuse_diagnosed: Take no label column by default from a table that also holds a diagnosis: ``labels`` are then
+            the predictions, not the truth.
 
     Raises:
-        TableError: As for ``read_questions``; or there is no label column, or a cell is no label set.
+        TableError: As for ``read_questions``; or there is no label column, a cell is no label set, or the table is
+            refused as diagnosed.
     """
     table = read_questions(path, columns, encoding=encoding)
+    diagnosis = [name for name in DIAGNOSIS_COLUMNS if name in table.rest.columns]
+    if refuse_diagnosed and diagnosis and label_column is None:
+        raise TableError(
+            f"{path}: column {diagnosis[0]!r} says that it holds a diagnosis, whose labels are predictions; say with "
+            "--label-column which column is the truth"
+        )
     choices: Sequence[str] = (label_column,) if label_column else LABEL_COLUMNS
     column = next((name for name in choices if name in table.rest.columns), None)
     if column is None:
@@ -58,7 +73,7 @@ def read_labelled(
             raise TableError(
                 f"{path}, row {row}, column {column!r}: {error}; separate labels with {LABEL_SEPARATOR.strip()!r}"
             ) from None
-    return Labelled(table.questions, label_sets)
+    return Labelled(table.questions, label_sets, column)
 
 
 def parse_types(text: str) -> tuple[ErrorType, ...]:

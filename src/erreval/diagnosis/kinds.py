@@ -28,11 +28,25 @@ def _detectors(which: str, around: Surroundings) -> ErrorIdentifier:
     return DetectorsAlone()
 
 
-def _saved(which: str, around: Surroundings) -> ErrorIdentifier:
+def _encoder(which: str, around: Surroundings) -> ErrorIdentifier:
+    return _saved("encoder", which)
+
+
+def _fusion(which: str, around: Surroundings) -> ErrorIdentifier:
+    return _saved("fusion", which)
+
+
+def _saved(kind: str, which: str) -> ErrorIdentifier:
+    from erreval.diagnosis.fused import is_fused
     from erreval.diagnosis.loading import load_identifier
     from erreval.models.catalogue import locate
+    from erreval.models.contents import is_model
 
-    return load_identifier(locate(which).folder)
+    folder = locate(which).folder
+    holds = "fusion" if is_fused(folder) else "encoder"
+    if is_model(folder) and kind != holds:
+        raise ErrevalError(f"{kind}:{which}: the folder holds no {kind}; write {holds}:{which}")
+    return load_identifier(folder)
 
 
 def _zero_shot(which: str, around: Surroundings) -> ErrorIdentifier:
@@ -49,9 +63,9 @@ def _lora(which: str, around: Surroundings) -> ErrorIdentifier:
 
 
 KINDS: Mapping[str, Callable[[str, Surroundings], ErrorIdentifier]] = MappingProxyType(
-    {"detectors": _detectors, "encoder": _saved, "fusion": _saved, "zero-shot": _zero_shot, "lora": _lora}
+    {"detectors": _detectors, "encoder": _encoder, "fusion": _fusion, "zero-shot": _zero_shot, "lora": _lora}
 )
-"""How each kind is opened. ``encoder`` and ``fusion`` are told apart by what their folder holds."""
+"""How each kind is opened."""
 
 
 def check_spec(spec: str) -> str | None:

@@ -27,6 +27,8 @@ from erreval.taxonomy import ALL_TYPES, ErrorType
 SIDE_FILE = "erreval_lora.json"
 """Beside the adapter: the backbone as it was named, the token limit, the threshold."""
 
+_CAUSAL = ("CausalLM", "LMHeadModel")
+
 
 @dataclass(frozen=True)
 class LoraSettings:
@@ -130,10 +132,19 @@ class LoraIdentifier:
 
 def _backbone(spec: str) -> tuple[Any, Any]:
     """A causal model with a new classification layer, and its tokeniser; padding has an id."""
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+    kind, _, name = spec.partition(":")
+    if kind not in ("hub", "folder", "package") or not name:
+        raise ErrevalError(f"the backbone {spec!r}: write hub:NAME or folder:PATH")
     place = locate_backbone(spec)
     try:
+        architectures = AutoConfig.from_pretrained(place).architectures or []
+        if not any(architecture.endswith(_CAUSAL) for architecture in architectures):
+            raise ErrevalError(
+                f"the backbone {spec} is no causal language model ({', '.join(architectures) or 'it names none'}); "
+                "name one whose config.json has an architecture that ends in " + " or ".join(_CAUSAL)
+            )
         tokenizer = AutoTokenizer.from_pretrained(place)
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
@@ -175,7 +186,7 @@ def train_lora(
         report: Gets one line of progress at a time.
 
     Raises:
-        ErrevalError: The backbone cannot be loaded.
+        ErrevalError: The backbone is no causal model or cannot be loaded.
     """
     import torch
     from peft import LoraConfig, TaskType, get_peft_model

@@ -24,6 +24,8 @@ REGISTRY = "models:/"
 HUB = "hub:"
 _SOURCE = "source.json"
 _MODEL = "model"
+_RESERVED = "detectors"
+"""``--model detectors`` stands for no model: one kept under this name could never be asked for."""
 _TIMEOUT_S = 30
 _CHUNK = 1 << 20
 
@@ -88,12 +90,16 @@ def pull(source: str, *, sha256: str | None = None, name: str | None = None, rep
         raise ErrevalError(f"{source}: --sha256 belongs to a release archive (a path or URL that ends in {ENDING})")
     if name is not None and not _is_name(name):
         raise ErrevalError(f"{name!r} is no name for a model; use letters, digits, '.', '_' and '-'")
+    if name == _RESERVED:
+        raise ErrevalError(_reserved())
     shelf = models_folder()
     try:
         shelf.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".pulling-", dir=shelf) as temporary:
             work = Path(temporary)
             own, origin = _bring(source, sha256, work / "brought")
+            if (name or own) == _RESERVED:
+                raise ErrevalError(_reserved())
             found = _as_folder(work / "brought", source)
             digest = content_hash(check_contents(found))
             new = PulledModel(name or own, origin, digest, shelf / (name or own) / _MODEL)
@@ -103,6 +109,10 @@ def pull(source: str, *, sha256: str | None = None, name: str | None = None, rep
             f"{error.filename or shelf}: {error.strerror or error}; make the place readable and writable, make room, "
             "or set ERREVAL_CACHE to another folder"
         ) from error
+
+
+def _reserved() -> str:
+    return f"{_RESERVED!r} is reserved: it stands for the detectors alone; keep the model under another with --name"
 
 
 def _keep(new: PulledModel, found: Path, work: Path, replace: bool) -> PulledModel:
