@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from erreval.settings import apply_changes, apply_profile
+from erreval.settings import apply_changes, apply_profile, load_settings
 
 pytestmark = pytest.mark.slow  # each stage is a process of its own
 
@@ -166,7 +166,7 @@ def test_contamination_counts_of_the_public_data_stand_in_the_report(tmp_path: P
     from erreval.data.sources import materialise
 
     project = new_project(tmp_path / "project", "offline")
-    names = ["fairytaleqa", "xquad", "qed", "qgeval", "pilot"]
+    names = load_settings(project / "params.yaml").data.sources
     materialise(names, project / "data/work/offline/raw", cache=tmp_path / "cache", mirror=MIRROR)
     done = run_stage(project, "prepare")
     assert done.returncode == 0, done.stderr
