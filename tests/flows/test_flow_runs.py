@@ -21,6 +21,8 @@ from flows.parameters import EvaluateParameters, RefineParameters
 from flows.plan import evaluate_stages, refine_stages
 from flows.workspace import refuse_if_in_use
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _without_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
