@@ -191,9 +191,9 @@ train_on_eight(Path({backbone!r}), Path({folder!r}), processes=2)
 
 def train_on_eight(backbone: Path, folder: Path, processes: int, separable: Any = None) -> list[str]:
     """Ten epochs of one step each over the same eight examples; the lines of progress."""
-    from conftest import separable as fixture
+    from separable_questions import separable_questions
 
-    questions, labels = separable or fixture.__wrapped__()
+    questions, labels = separable or separable_questions()
     lines: list[str] = []
     fine_tune(
         "identifier",
