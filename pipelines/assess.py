@@ -50,18 +50,16 @@ def main() -> None:
     with stage(here.name, [output], profile=here.settings.profile) as work:
         development = pd.read_parquet(here.layout.prepared / "development.parquet")
         identifier = FusedIdentifier.load(here.layout.model("fused", round_key))
+        encoder = Identifier.load(here.layout.model("identifier", round_key))
         verifier = Verifier.load(here.layout.model("verifier", round_key))
         rng = here.rng()
         found: dict[str, Any] = {"round": round_key, "identifier": {}, "verifier": {}}
         for side in _sides(here, round_key, development, identifier):
             found["identifier"][side.name] = _identified(side, rng)
+            if side.name == "test":
+                found["identifier"]["test"]["alternatives"] = _alternatives(side, encoder)
             if side.name != "cross_fitted":
                 found["verifier"][side.name] = _verified(side, verifier, here.settings.verifier.threshold, rng)
-        found["identifier"]["test"]["alternatives"] = _alternatives(
-            development[development["side"] == "test"],
-            identifier,
-            Identifier.load(here.layout.model("identifier", round_key)),
-        )
         write_json(found, work.path(output))
 
 
@@ -116,17 +114,21 @@ def _ranked(true: np.ndarray, probabilities: np.ndarray, passages: np.ndarray, r
     }
 
 
-def _alternatives(rows: pd.DataFrame, fused: FusedIdentifier, encoder: Identifier) -> list[dict[str, Any]]:
+def _alternatives(side: Side, encoder: Identifier) -> list[dict[str, Any]]:
     """Other ways to identify errors on the same questions (ErrEval, Table 5)."""
-    questions, truth = questions_of(rows), label_sets_of(rows)
-    ways: dict[str, ErrorIdentifier] = {"detectors alone": DetectorsAlone(), "encoder alone": encoder, "fused": fused}
-    found = []
-    for name, way in ways.items():
-        block = label_set_metrics(truth, way.decide(way.predict_probabilities(questions)))
-        found.append(
-            {"identifier": name, **{key: value for key, value in block.items() if key not in ("types", "floor")}}
-        )
-    return found
+    questions, truth = questions_of(side.rows), label_sets_of(side.rows)
+    others: dict[str, ErrorIdentifier] = {"detectors alone": DetectorsAlone(), "encoder alone": encoder}
+    said: dict[str, LabelSets] = {
+        **{name: way.decide(way.predict_probabilities(questions)) for name, way in others.items()},
+        "fused": side.predicted,
+    }
+    return [
+        {
+            "identifier": name,
+            **{k: v for k, v in label_set_metrics(truth, labels).items() if k not in ("types", "floor")},
+        }
+        for name, labels in said.items()
+    ]
 
 
 def _verified(side: Side, verifier: Verifier, threshold: float, rng: np.random.Generator) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _with_judges(judged: pd.DataFrame, diagnosis: pd.DataFrame, human: pd.DataFr
     Weight and levels are fixed in ``studies.judge_fusion``, before anyone's scores are looked at.
     """
     key = ["question_id", "source"]
-    people = human.groupby([*key, "dimension"], sort=False)["score"].mean().rename("human").reset_index()
+    people = human[human["annotator"] == "mean"].rename(columns={"score": "human"})[[*key, "dimension", "human"]]
     found = []
     for (judge, dimension), own in judged.groupby(["judge", "dimension"]):
         rows = own.merge(diagnosis, on=key, validate="one_to_one").merge(people, on=[*key, "dimension"])

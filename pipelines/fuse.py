@@ -15,19 +15,19 @@ import pandas as pd
 from erreval.data.splits import dev_fold, heldout_role
 from erreval.diagnosis.answer_fit import AnswerFit, fit_answers
 from erreval.diagnosis.fused import ENCODER_FOLDER, FusedIdentifier
-from erreval.diagnosis.fusion import FusionSettings, Labelled, labelled
+from erreval.diagnosis.fusion import Labelled, labelled
 from erreval.diagnosis.identifier import Identifier
-from erreval.diagnosis.injection.inject import GoodExample
-from erreval.diagnosis.nested import cross_fitted, fit_with_thresholds
+from erreval.diagnosis.nested import Material, cross_fitted, fit_with_thresholds
 from erreval.diagnosis.signals import vectors
 from erreval.frames import label_sets_of, questions_of
 from erreval.taxonomy import ALL_TYPES, format_label_set, slug
 from pipelines.context import open_context, round_argument
+from pipelines.good_pairs import good_examples, with_stories
 from pipelines.supervision import run, stage
 
 PARAMS = ("fusion", "identifier")
-MOST_STORIES = 2500
-"""Pairs from stories, where there are fewer encyclopaedic ones."""
+STORIES = 2500
+"""Pairs from stories that tell how answers fit, where there are fewer encyclopaedic ones."""
 
 
 def main() -> None:
@@ -38,21 +38,22 @@ def main() -> None:
     output, predicted = layout.model("fused", round_key), layout.cross_fitted(round_key)
     with stage(here.name, [output, predicted], profile=settings.profile) as work:
         encoder = Identifier.load(layout.model("identifier", round_key)) if settings.fusion.encoder else None
-        fit = fit_answers(_good_examples(pd.read_parquet(layout.prepared / "good.parquet"), rng), rng)
+        good = pd.read_parquet(layout.prepared / "good.parquet")
+        fit = fit_answers(good_examples(with_stories(good, STORIES, rng)), rng)
         print(f"{here.name}: {len(fit.weights)} weights tell how well an answer fits", flush=True)
         development = pd.read_parquet(layout.prepared / "development.parquet")
         heldout = pd.read_parquet(layout.prepared / "heldout.parquet")
         apart = ~heldout["question_id"].isin(set(development["question_id"]))
         injected = heldout[apart & (heldout["passage_id"].map(heldout_role) == "fit")]
-        people = _measured(development, fit, encoder)
-        seen = _learnt_from(development, best_by=settings.identifier.best_by)
-        recipe = FusionSettings(settings.fusion.injected_counts_as, settings.fusion.pull, settings.fusion.common_weight)
-        arguments = (fit, recipe, rng)
-        made_up = _measured(injected, fit, encoder)
-        passages = development["passage_id"].to_numpy(dtype=object)
-        fitted = fit_with_thresholds(
-            made_up, people.take(seen), passages[seen].tolist(), *arguments, folds=settings.fusion.folds
+        everything = Material(
+            injected=_measured(injected, fit, encoder),
+            people=_measured(development, fit, encoder),
+            passages=development["passage_id"].tolist(),
+            answer_fit=fit,
+            settings=settings.fusion,
         )
+        seen = _learnt_from(development, best_by=settings.identifier.best_by)
+        fitted = fit_with_thresholds(everything.take(seen), rng)
         identifier = FusedIdentifier(
             fitted.fusion, fitted.thresholds, encoder, name=str(output), when_empty=settings.fusion.when_empty
         )
@@ -60,12 +61,9 @@ def main() -> None:
         identifier.save(work.path(output))
         if encoder is not None:
             shutil.copytree(layout.model("identifier", round_key), work.path(output) / ENCODER_FOLDER)
+        scopes = {"dev": np.flatnonzero(development["side"] == "dev"), "all": np.arange(len(development))}
         frames = [
-            _cross_fitted(scope, development.iloc[rows], people.take(rows), made_up, arguments)
-            for scope, rows in (
-                ("dev", np.flatnonzero(development["side"] == "dev")),
-                ("all", np.arange(len(passages))),
-            )
+            _cross_fitted(scope, development.iloc[rows], everything.take(rows), rng) for scope, rows in scopes.items()
         ]
         work.path(predicted).parent.mkdir(parents=True, exist_ok=True)
         pd.concat(frames, ignore_index=True).to_parquet(work.path(predicted), index=False)
@@ -79,30 +77,15 @@ def _learnt_from(development: pd.DataFrame, *, best_by: str) -> np.ndarray:
     return np.flatnonzero(dev)
 
 
-def _good_examples(frame: pd.DataFrame, rng: np.random.Generator) -> list[GoodExample]:
-    """The encyclopaedic pairs, like the benchmarks', and as many stories at most."""
-    own = frame[frame["register"] == "encyclopaedic"]
-    stories = frame[frame["register"] != "encyclopaedic"]
-    drawn = stories.iloc[rng.permutation(len(stories))[: max(len(own), MOST_STORIES)]]
-    columns = (pd.concat([own, drawn])[name].tolist() for name in ("passage", "question", "answer", "source"))
-    return [GoodExample(passage=p, question=q, answer=a, source=s) for p, q, a, s in zip(*columns, strict=True)]
-
-
 def _measured(frame: pd.DataFrame, fit: AnswerFit, encoder: Identifier | None) -> Labelled:
     questions = questions_of(frame)
     probabilities = None if encoder is None else encoder.predict_probabilities(questions)
     return labelled(vectors(questions, fit), label_sets_of(frame), probabilities)
 
 
-def _cross_fitted(
-    scope: str,
-    rows: pd.DataFrame,
-    people: Labelled,
-    injected: Labelled,
-    arguments: tuple[AnswerFit, FusionSettings, np.random.Generator],
-) -> pd.DataFrame:
+def _cross_fitted(scope: str, rows: pd.DataFrame, material: Material, rng: np.random.Generator) -> pd.DataFrame:
     """Predictions by fusions, base rates and thresholds that other passages chose."""
-    probabilities, sets = cross_fitted(injected, people, rows["passage_id"].tolist(), *arguments)
+    probabilities, sets = cross_fitted(material, rng)
     return rows[["question_id", "source"]].assign(
         scope=scope,
         labels=[format_label_set(found) for found in sets],

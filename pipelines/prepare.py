@@ -14,7 +14,7 @@ from erreval.data.readers.frames import JUDGEMENT_COLUMNS, SCORE_COLUMNS, Benchm
 from erreval.data.readers.sample import read_sample
 from erreval.data.splits import assign_sides, side_of
 from erreval.data.stage_checks import Prepared, Table, check_prepared
-from erreval.diagnosis.injection.inject import GoodExample, build_labelled_set
+from erreval.diagnosis.injection.inject import build_labelled_set
 from erreval.diagnosis.wording import cased_and_ended, detokenise
 from erreval.frames import ORIGINS, labelled_frame
 from erreval.records import Question, passage_id
@@ -22,6 +22,7 @@ from erreval.sections import InjectionSettings
 from erreval.taxonomy import ErrorType
 from pipelines.context import Context, open_context, write_json
 from pipelines.gates import keep_and_require
+from pipelines.good_pairs import good_examples, with_stories
 from pipelines.supervision import run, stage
 
 PARAMS = ("data", "injection", "gates")
@@ -126,23 +127,16 @@ def _readable(pairs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _good_examples(pairs: pd.DataFrame) -> list[GoodExample]:
-    columns = (pairs[name].tolist() for name in ("passage", "question", "answer", "source"))
-    return [GoodExample(passage=p, question=q, answer=a, source=s) for p, q, a, s in zip(*columns, strict=True)]
-
-
 def _balanced(pairs: pd.DataFrame, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """All encyclopaedic pairs, like the benchmarks', and at most as many stories, in random order."""
-    own = pairs[pairs["register"] == "encyclopaedic"]
-    stories = pairs[pairs["register"] != "encyclopaedic"]
-    take = min(len(stories), max(len(own), size - len(own)))
-    mixed = pd.concat([own, stories.iloc[rng.permutation(len(stories))[:take]]])
+    """Encyclopaedic pairs and stories in random order, enough for ``size`` where there are so many."""
+    own = int((pairs["register"] == "encyclopaedic").sum())
+    mixed = with_stories(pairs, size - own, rng)
     return mixed.iloc[rng.permutation(len(mixed))]
 
 
 def _labelled(here: Context, pairs: pd.DataFrame, size: int) -> pd.DataFrame:
     injection, rng = here.settings.injection, here.rng()
-    examples = _good_examples(_balanced(pairs, size, rng))
+    examples = good_examples(_balanced(pairs, size, rng))
     made = build_labelled_set(examples, injection.mix, size, injection.combine_share, rng)
     questions = [
         Question(question=e.question, passage=e.passage, answer=e.answer, source=f"injected/{e.source}") for e in made
@@ -170,7 +164,7 @@ def _write_benchmark(here: Context, pairs: pd.DataFrame, benchmarks: dict[str, B
         questions = labelled_frame(
             [
                 Question(question=e.question, passage=e.passage, answer=e.answer, source=e.source)
-                for e in _good_examples(pairs)
+                for e in good_examples(pairs)
             ],
             [frozenset({ErrorType.NO_ERROR})] * len(pairs),
             ["untouched"] * len(pairs),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from erreval.cli_columns import column_options
-from erreval.cli_outputs import check_outputs, counted
+from erreval.cli_outputs import check_outputs, counted, with_interval
 from erreval.errors import ErrevalError, GateError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def leaks(
     all but decides the score the command ends with exit code 2 and says what to --mask; -o then writes the table
     without it, with ids by which scores are joined again, and without scores and columns that were not tested.
     """
-    from erreval.data.leaks import MASKABLE, check_leaks, explain_leaks, measure_leaks
+    from erreval.data.leaks import MASKABLE, explain_leaks, leak_report, measure_leaks
     from erreval.data.readers import BENCHMARKS
     from erreval.data.tables import write_table
 
@@ -100,7 +100,7 @@ def leaks(
     if report is not None:
         from erreval.data.files import replacing
 
-        found = check_leaks(benchmark, threshold=threshold, masked=masked)
+        found = leak_report(measured, place=benchmark.name, threshold=threshold, masked=masked)
         with replacing(report) as stream:
             stream.write(found.to_html().encode("utf-8"))
     if measured.empty:
@@ -274,8 +274,4 @@ def _print_agreement(study: AgreementStudy) -> None:
 
 
 def _estimate(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "undefined"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f} [unknown]"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return "undefined" if estimate.value is None else with_interval(estimate.value, estimate.low, estimate.high)

@@ -1,4 +1,4 @@
-"""Where commands write: never over what they read, nor twice to one file, and found out before any work."""
+"""What commands write: never over what they read, nor twice to one file, found out before any work; and the words."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def _same(one: Path, other: Path) -> bool:
     if os.path.realpath(one) == os.path.realpath(other):  # also where neither is there yet, or a link leads nowhere
         return True
     return one.exists() and other.exists() and one.samefile(other)
+
+
+def with_interval(value: float, low: float | None, high: float | None) -> str:
+    """A value with its interval, where that is known."""
+    return f"{value:.3f} [unknown]" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def counted(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from erreval.cli_columns import column_options
-from erreval.cli_outputs import check_outputs, counted
+from erreval.cli_outputs import check_outputs, counted, with_interval
 from erreval.cli_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -128,6 +128,4 @@ def _print_difference(gap: Difference) -> None:
 
 
 def _estimate(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f} [unknown]"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return with_interval(estimate.value, estimate.low, estimate.high)

@@ -25,7 +25,7 @@ from erreval.sections import (
     DataSettings,
     EncoderSettings,
     ExtensionPlan,
-    FusionSection,
+    FusionSettings,
     GateSettings,
     InjectionSettings,
     LabelNoiseSettings,
@@ -56,7 +56,7 @@ class Settings(Section):
     accelerate: AccelerateSettings
     identifier: TrainingSettings
     verifier: VerifierSettings
-    fusion: FusionSection
+    fusion: FusionSettings
     warm_start: bool
     selection: SelectionSettings
     queue: QueueSettings

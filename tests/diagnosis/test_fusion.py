@@ -10,15 +10,18 @@ import pytest
 from erreval.diagnosis.answer_fit import AnswerFit
 from erreval.diagnosis.diagnose import diagnose_all
 from erreval.diagnosis.fused import FILE, FusedIdentifier, is_fused
-from erreval.diagnosis.fusion import FusionSettings, Labelled, base_rate, fit_fusion, with_encoder
+from erreval.diagnosis.fusion import Fusion, Labelled, base_rate, with_encoder
+from erreval.diagnosis.fusion import fit_fusion as fit_with
 from erreval.diagnosis.loading import load_identifier, thresholds
-from erreval.diagnosis.nested import cross_fitted, fit_with_thresholds, folds_by_passage, out_of_fold
+from erreval.diagnosis.nested import Material, cross_fitted, fit_with_thresholds, folds_by_passage, out_of_fold
 from erreval.diagnosis.signals import SIGNALS, log_odds
 from erreval.errors import ErrevalError
 from erreval.records import Question
+from erreval.settings import load_settings
 from erreval.taxonomy import ALL_TYPES, ERRORS, NEEDS_PASSAGE, TYPE_INDEX, ErrorType
 
 NO_FIT = AnswerFit({}, 0.0)
+SETTINGS = load_settings(Path(__file__).parents[2] / "params.yaml").fusion
 COPY = ErrorType.UNNECESSARY_COPY
 
 
@@ -32,6 +35,10 @@ def drawn(n: int, rng: np.random.Generator, share: float = 0.15, telling: float 
     return Labelled(signals, hot)
 
 
+def fit_fusion(injected: Labelled, people: Labelled, fit: AnswerFit, **changes: float) -> Fusion:
+    return fit_with(injected, people, fit, SETTINGS.model_copy(update=changes))
+
+
 def mean_loss(p: np.ndarray, rows: Labelled, error: ErrorType) -> float:
     k = TYPE_INDEX[error]
     y = rows.hot[:, k]
@@ -41,7 +48,7 @@ def mean_loss(p: np.ndarray, rows: Labelled, error: ErrorType) -> float:
 def test_weights_are_never_negative_even_where_a_signal_points_the_other_way() -> None:
     rng = np.random.default_rng(0)
     people = drawn(200, rng, telling=-2.0)
-    fusion = fit_fusion(drawn(200, rng, telling=-2.0), people, NO_FIT, FusionSettings(common_weight=0.0))
+    fusion = fit_fusion(drawn(200, rng, telling=-2.0), people, NO_FIT, common_weight=0.0)
     assert all(weight >= 0 for model in fusion.types.values() for weight in model.weights)
     assert fusion.types[COPY].weights == (0.0, 0.0, 0.0)
 
@@ -72,10 +79,10 @@ def test_a_type_that_nobody_saw_is_rare_and_keeps_the_detectors_shape() -> None:
 def test_settings_matter() -> None:
     rng = np.random.default_rng(3)
     injected, people = drawn(500, rng, telling=0.0), drawn(300, rng, telling=2.0)
-    strong = fit_fusion(injected, people, NO_FIT, FusionSettings(injected_counts_as=1.0))
-    drowned = fit_fusion(injected, people, NO_FIT, FusionSettings(injected_counts_as=30_000.0))
+    strong = fit_fusion(injected, people, NO_FIT, injected_counts_as=1.0)
+    drowned = fit_fusion(injected, people, NO_FIT, injected_counts_as=30_000.0)
     assert sum(strong.types[COPY].weights) > 2 * sum(drowned.types[COPY].weights)
-    pulled = fit_fusion(injected, people, NO_FIT, FusionSettings(pull=1e6, common_weight=0.3))
+    pulled = fit_fusion(injected, people, NO_FIT, pull=1e6, common_weight=0.3)
     assert pulled.types[COPY].weights == pytest.approx([0.3, 0.3, 0.3], abs=1e-3)
 
 
@@ -131,9 +138,8 @@ def test_the_question_that_is_predicted_decides_nothing() -> None:
         turned.hot[own, TYPE_INDEX[t]] = 1 - turned.hot[own, TYPE_INDEX[t]]
 
     def predict(rows: Labelled) -> tuple[np.ndarray, list[frozenset[ErrorType]]]:
-        return cross_fitted(
-            injected, rows, passages, NO_FIT, FusionSettings(), np.random.default_rng(9), folds=4, inner=3
-        )
+        material = Material(injected, rows, passages, NO_FIT, SETTINGS)
+        return cross_fitted(material, np.random.default_rng(9), folds=4, inner=3)
 
     (before, sets), (after, sets_after) = predict(people), predict(turned)
     np.testing.assert_array_equal(before[own], after[own])
@@ -141,7 +147,7 @@ def test_the_question_that_is_predicted_decides_nothing() -> None:
         s for s, mine in zip(sets_after, own, strict=True) if mine
     ]
     assert (before[~own] != after[~own]).any()
-    held = out_of_fold(injected, people, passages, NO_FIT, FusionSettings(), np.random.default_rng(9), 4)
+    held = out_of_fold(Material(injected, people, passages, NO_FIT, SETTINGS), np.random.default_rng(9), 4)
     np.testing.assert_array_equal(held, before)  # the same outer folds
 
 
@@ -157,7 +163,7 @@ def test_saved_and_loaded_it_says_the_same(tmp_path: Path) -> None:
     people = drawn(80, rng)
     passages = [f"p{k // 2}" for k in range(80)]
     fit = AnswerFit({"near answer": 1.25, "pair who / name of 1": 0.5}, -0.25)
-    fitted = fit_with_thresholds(drawn(100, rng), people, passages, fit, FusionSettings(), rng)
+    fitted = fit_with_thresholds(Material(drawn(100, rng), people, passages, fit, SETTINGS), rng)
     identifier = FusedIdentifier(fitted.fusion, fitted.thresholds)
     identifier.save(tmp_path / "model")
     assert is_fused(tmp_path / "model")

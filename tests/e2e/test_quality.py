@@ -6,8 +6,8 @@ is read from committed results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,40 +17,33 @@ from servers import copy_project, run_dvc
 from erreval.baselines.trivial import TRIVIAL_FEATURES
 from erreval.data.sources import can_reach
 from erreval.data.splits import heldout_role
-from erreval.diagnosis.answer_fit import AnswerFit, fit_answers
+from erreval.diagnosis.answer_fit import fit_answers
 from erreval.diagnosis.examples import multi_hot
 from erreval.diagnosis.fused import FusedIdentifier
-from erreval.diagnosis.fusion import FusionSettings, Labelled
 from erreval.diagnosis.metrics import auroc
-from erreval.diagnosis.nested import cross_fitted, fit_with_thresholds
+from erreval.diagnosis.nested import Material, cross_fitted, fit_with_thresholds
 from erreval.diagnosis.scores import dimension_scores
 from erreval.frames import questions_of
 from erreval.settings import apply_profile
 from erreval.studies.correlation import floor, pearson
 from erreval.studies.paired import micro_f1_difference
 from erreval.taxonomy import TYPE_INDEX, Dimension, ErrorType
-from pipelines.fuse import _good_examples, _learnt_from, _measured
+from pipelines.fuse import STORIES, _learnt_from, _measured
+from pipelines.good_pairs import good_examples, with_stories
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@dataclass(frozen=True)
-class Material:
-    """What ``prepare`` has written, measured."""
+class Prepared(NamedTuple):
+    """What ``prepare`` has written, and the same measured."""
 
-    prepared: Path
+    folder: Path
     development: pd.DataFrame
-    people: Labelled
-    injected: Labelled
-    fit: AnswerFit
-
-    @property
-    def passages(self) -> np.ndarray:
-        return self.development["passage_id"].to_numpy(dtype=object)
+    material: Material
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     project = copy_project(tmp_path_factory.mktemp("quality") / "project")
     settings = apply_profile(project / "params.yaml", "offline")
     reach = can_reach(settings.data.sources)
@@ -58,30 +51,26 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
         pytest.skip(f"the public files are out of reach: {reach.why}")
     made = run_dvc(project, "repro", "prepare")
     assert made.returncode == 0, made.stderr[-3000:]
-    prepared = project / "data/work/offline/prepared"
-    development, heldout = (pd.read_parquet(prepared / f"{name}.parquet") for name in ("development", "heldout"))
+    folder = project / "data/work/offline/prepared"
+    development, heldout = (pd.read_parquet(folder / f"{name}.parquet") for name in ("development", "heldout"))
     rng = np.random.default_rng(0)
-    fit = fit_answers(_good_examples(pd.read_parquet(prepared / "good.parquet"), rng), rng)
+    good = with_stories(pd.read_parquet(folder / "good.parquet"), STORIES, rng)
+    fit = fit_answers(good_examples(good), rng)
     calibrating = heldout[heldout["passage_id"].map(heldout_role) == "fit"]
-    return Material(prepared, development, _measured(development, fit, None), _measured(calibrating, fit, None), fit)
+    injected, people = _measured(calibrating, fit, None), _measured(development, fit, None)
+    passages = development["passage_id"].tolist()
+    return Prepared(folder, development, Material(injected, people, passages, fit, settings.fusion))
 
 
-def test_label_sets_beat_always_answering_no_error(material: Material) -> None:
-    probabilities, sets = cross_fitted(
-        material.injected,
-        material.people,
-        material.passages.tolist(),
-        material.fit,
-        FusionSettings(),
-        np.random.default_rng(0),
-    )
-    hot, said = material.people.hot, multi_hot(sets)
+def test_label_sets_beat_always_answering_no_error(prepared: Prepared) -> None:
+    probabilities, sets = cross_fitted(prepared.material, np.random.default_rng(0))
+    hot, said = prepared.material.people.hot, multi_hot(sets)
     no_error = multi_hot([frozenset({ErrorType.NO_ERROR})] * len(hot))
-    passages = material.passages.astype(str)
+    passages = np.array(prepared.material.passages, dtype=str)
     gain = micro_f1_difference(hot, said, no_error, passages, np.random.default_rng(0))
     assert gain.interval.low is not None
     assert gain.interval.low > 0
-    test = (material.development["side"] == "test").to_numpy()
+    test = (prepared.development["side"] == "test").to_numpy()
     half = micro_f1_difference(hot[test], said[test], no_error[test], passages[test], np.random.default_rng(0))
     assert half.difference >= 0.05
     for error, least in ((ErrorType.UNNECESSARY_COPY, 0.85), (ErrorType.OFF_TARGET_ANSWER, 0.62)):
@@ -92,18 +81,11 @@ def test_label_sets_beat_always_answering_no_error(material: Material) -> None:
             assert found >= least, error
 
 
-def test_scores_beat_the_best_trivial_features_without_any_llm(material: Material) -> None:
-    dev = _learnt_from(material.development, best_by="last")
-    fitted = fit_with_thresholds(
-        material.injected,
-        material.people.take(dev),
-        material.passages[dev].tolist(),
-        material.fit,
-        FusionSettings(),
-        np.random.default_rng(0),
-    )
-    rows = pd.read_parquet(material.prepared / "benchmark.parquet")
-    human = pd.read_parquet(material.prepared / "human_scores.parquet")
+def test_scores_beat_the_best_trivial_features_without_any_llm(prepared: Prepared) -> None:
+    dev = _learnt_from(prepared.development, best_by="last")
+    fitted = fit_with_thresholds(prepared.material.take(dev), np.random.default_rng(0))
+    rows = pd.read_parquet(prepared.folder / "benchmark.parquet")
+    human = pd.read_parquet(prepared.folder / "human_scores.parquet")
     mean = human[human["annotator"] == "mean"].pivot_table(
         index=["question_id", "source"], columns="dimension", values="score"
     )
@@ -111,7 +93,7 @@ def test_scores_beat_the_best_trivial_features_without_any_llm(material: Materia
     questions = questions_of(rows)
     scores = dimension_scores(FusedIdentifier(fitted.fusion, fitted.thresholds).predict_probabilities(questions))
     features = {name: np.array([f(q) for q in questions]) for name, f in TRIVIAL_FEATURES.items()}
-    seen = set(material.development["passage_id"].iloc[dev])
+    seen = set(prepared.development["passage_id"].iloc[dev])
     everywhere, outside = np.ones(len(rows), dtype=bool), ~rows["passage_id"].isin(seen).to_numpy()
     six = [d for d in Dimension if d is not Dimension.RELEVANCE]
 

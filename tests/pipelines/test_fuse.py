@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from erreval.data.splits import dev_fold, heldout_role
-from pipelines.fuse import _good_examples, _learnt_from
+from pipelines.fuse import _learnt_from
+from pipelines.good_pairs import good_examples, with_stories
 
 PASSAGES = [f"{k:064x}" for k in range(300)]
 DEVELOPMENT = pd.DataFrame({"passage_id": PASSAGES, "side": ["dev", "test", "dev"] * 100})
@@ -32,11 +33,10 @@ def test_half_of_the_held_out_passages_calibrate_and_the_others_assess() -> None
     assert roles == [heldout_role(passage) for passage in PASSAGES]
 
 
-def test_all_encyclopaedic_pairs_and_as_many_stories_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.fuse.MOST_STORIES", 2)
+def test_all_encyclopaedic_pairs_and_as_many_stories_at_most() -> None:
     registers = ["encyclopaedic"] * 3 + ["story"] * 5
     frame = pd.DataFrame({"register": registers}).assign(passage="p", question=list("abcdefgh"), answer="x", source="s")
-    drawn = [example.question for example in _good_examples(frame, np.random.default_rng(0))]
+    drawn = [example.question for example in good_examples(with_stories(frame, 2, np.random.default_rng(0)))]
     assert drawn[:3] == ["a", "b", "c"]
     assert len(drawn) == 6  # max(3 own, 2) stories
     assert set(drawn[3:]) <= set("defgh")

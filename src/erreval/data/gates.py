@@ -177,6 +177,25 @@ def row_keys() -> Rule:
     return Rule("row keys", "no question stands twice for one source", [expectation])
 
 
+def says_yes(column: str, statement: str, *, name: str = "") -> Rule:
+    """The rule that a column of "yes" and "no", such as ``among`` gives, has no "no".
+
+    Args:
+        column: Stands in the report beside each row that fails.
+        statement: What holds where all say yes.
+        name: Of the rule; by default the column's.
+    """
+    gxe = load_great_expectations().expectations
+
+    return Rule(name or column, statement, [gxe.ExpectColumnValuesToBeInSet(column=column, value_set=["yes"])])
+
+
+def among(frame: pd.DataFrame, others: pd.DataFrame) -> list[str]:
+    """Whether each row's key is a key of another table, as "yes" or "no"."""
+    known = set(zip(others["question_id"], others["source"], strict=True))
+    return ["yes" if key in known else "no" for key in zip(frame["question_id"], frame["source"], strict=True)]
+
+
 def not_blank(column: str) -> Rule:
     """The rule that a column has text in every row."""
     gxe = load_great_expectations().expectations

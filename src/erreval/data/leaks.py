@@ -137,8 +137,22 @@ def check_leaks(benchmark: Benchmark, *, threshold: float = THRESHOLD, masked: C
         threshold: The strength above which a feature all but decides the score.
         masked: Fields that no judge will be shown.
     """
-    gxe = load_great_expectations().expectations
     measured = measure_leaks(benchmark, masked=masked)
+    return leak_report(measured, place=benchmark.name, threshold=threshold, masked=masked)
+
+
+def leak_report(
+    measured: pd.DataFrame, *, place: str, threshold: float = THRESHOLD, masked: Collection[str] = ()
+) -> GateReport:
+    """``check_leaks`` of what was measured before.
+
+    Args:
+        measured: From ``measure_leaks``.
+        place: The file or benchmark.
+        threshold: See ``check_leaks``.
+        masked: Likewise.
+    """
+    gxe = load_great_expectations().expectations
     leaking = list(dict.fromkeys(measured.loc[measured["strength"] > threshold, "field"]))
     note = ""
     if leaking:
@@ -153,8 +167,7 @@ def check_leaks(benchmark: Benchmark, *, threshold: float = THRESHOLD, masked: C
         [gxe.ExpectColumnValuesToBeBetween(column="strength", max_value=threshold)],
         note=note,
     )
-    name = f"{benchmark.name} leaks"
-    return run_gate(measured, [rule], name=name, show=("feature", "dimension", "statistic"))
+    return run_gate(measured, [rule], name=f"{place} leaks", show=("feature", "dimension", "statistic"))
 
 
 def explain_leaks(

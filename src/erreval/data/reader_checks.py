@@ -10,6 +10,7 @@ import pandas as pd
 from erreval.data.gate_report import GateReport, join_reports
 from erreval.data.gates import (
     Rule,
+    among,
     has_columns,
     has_rows,
     label_rules,
@@ -17,6 +18,7 @@ from erreval.data.gates import (
     not_blank,
     row_keys,
     run_gate,
+    says_yes,
 )
 from erreval.data.readers.frames import PAIR_COLUMNS, SCORE_COLUMNS, Benchmark, Pairs
 from erreval.errors import GateError
@@ -66,8 +68,6 @@ def check_scores(
     gxe = load_great_expectations().expectations
     if not set(SCORE_COLUMNS) <= set(scores.columns):
         return run_gate(scores, [has_columns(SCORE_COLUMNS)], name=name)
-    known = set(zip(questions["question_id"], questions["source"], strict=True))
-    keys = zip(scores["question_id"], scores["source"], strict=True)
     wide = {f"{d} score": scores["score"].where(scores["dimension"] == d) for d in scales}
     rules = [
         has_columns(SCORE_COLUMNS),
@@ -90,14 +90,9 @@ def check_scores(
             "no annotator scores a question twice for one dimension",
             [gxe.ExpectCompoundColumnsToBeUnique(column_list=[*_KEY, "dimension", "annotator"])],
         ),
-        Rule(
-            "scored questions",
-            "every score is of a question that is there",
-            [gxe.ExpectColumnValuesToBeInSet(column="question is there", value_set=["yes"])],
-        ),
+        says_yes("question is there", "every score is of a question that is there", name="scored questions"),
     ]
-    there = pd.Series(["yes" if key in known else "no" for key in keys], index=scores.index, dtype=object)
-    table = scores.assign(**wide, **{"question is there": there})
+    table = scores.assign(**wide, **{"question is there": among(scores, questions)})
     return run_gate(table, rules, name=name, show=(*_KEY, "annotator"))
 
 
@@ -108,7 +103,6 @@ def check_pairs(pairs: Pairs, *, file: str = "") -> GateReport:
         pairs: As their reader gave them.
         file: The file or folder that they were read from.
     """
-    gxe = load_great_expectations().expectations
     frame = pairs.frame
     if not set(PAIR_COLUMNS) <= set(frame.columns):
         return run_gate(frame, [has_columns(PAIR_COLUMNS)], name=pairs.name, file=file)
@@ -116,10 +110,8 @@ def check_pairs(pairs: Pairs, *, file: str = "") -> GateReport:
         has_columns(PAIR_COLUMNS),
         has_rows(),
         *(not_blank(column) for column in ("passage", "question", "source", "register")),
-        Rule(
-            "answer spans",
-            "where answer_start is not -1 the passage has the answer there",
-            [gxe.ExpectColumnValuesToBeInSet(column="span is the answer", value_set=["yes"])],
+        says_yes(
+            "span is the answer", "where answer_start is not -1 the passage has the answer there", name="answer spans"
         ),
     ]
     columns = (frame[name] for name in ("passage", "answer", "answer_start"))

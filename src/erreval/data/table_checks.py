@@ -10,6 +10,7 @@ import pandas as pd
 from erreval.data.gate_report import GateReport, Listing, join_reports
 from erreval.data.gates import (
     Rule,
+    among,
     check_questions,
     has_columns,
     label_rules,
@@ -17,6 +18,7 @@ from erreval.data.gates import (
     not_blank,
     row_keys,
     run_gate,
+    says_yes,
 )
 from erreval.data.overlap import NGRAM, SHARE, find_overlaps
 
@@ -137,8 +139,8 @@ def check_pool(
             name=name,
         ),
         run_gate(
-            pool[list(_KEY)].assign(**{"truth is known": _among(pool, truth)}),
-            [_says_yes("truth is known", "the annotator's truth covers every question of the pool")],
+            pool[list(_KEY)].assign(**{"truth is known": among(pool, truth)}),
+            [says_yes("truth is known", "the annotator's truth covers every question of the pool")],
             name=name,
             show=_KEY,
         ),
@@ -199,10 +201,10 @@ def check_selection(selection: pd.DataFrame, pool: pd.DataFrame, verdicts: Colle
             f"the verdict is one of {', '.join(verdicts)}",
             [gxe.ExpectColumnValuesToBeInSet(column="verdict", value_set=list(verdicts)), _never_null("verdict")],
         ),
-        _says_yes("in the pool", "every question is of the pool"),
+        says_yes("in the pool", "every question is of the pool"),
     ]
     counts = {str(verdict): int(n) for verdict, n in selection["verdict"].value_counts().items()}
-    table = selection.assign(**{"in the pool": _among(selection, pool)})
+    table = selection.assign(**{"in the pool": among(selection, pool)})
     return run_gate(table, rules, name=name, counts=counts, show=_KEY)
 
 
@@ -222,22 +224,11 @@ def check_answers(answers: pd.DataFrame, asked: pd.DataFrame, *, name: str) -> G
         row_keys(),
         *label_rules(),
         not_blank("annotator"),
-        _says_yes("was asked", "only unreliable questions were answered"),
+        says_yes("was asked", "only unreliable questions were answered"),
     ]
     counts = {f"answered by {who}": int(n) for who, n in answers["annotator"].value_counts().items()}
-    return run_gate(answers.assign(**{"was asked": _among(answers, asked)}), rules, name=name, counts=counts, show=_KEY)
+    return run_gate(answers.assign(**{"was asked": among(answers, asked)}), rules, name=name, counts=counts, show=_KEY)
 
 
 def _never_null(column: str) -> Any:
     return load_great_expectations().expectations.ExpectColumnValuesToNotBeNull(column=column)
-
-
-def _says_yes(column: str, statement: str) -> Rule:
-    gxe = load_great_expectations().expectations
-    return Rule(column, statement, [gxe.ExpectColumnValuesToBeInSet(column=column, value_set=["yes"])])
-
-
-def _among(frame: pd.DataFrame, others: pd.DataFrame) -> list[str]:
-    """Whether each row's key is a key of another table, as "yes" or "no"."""
-    known = set(zip(others["question_id"], others["source"], strict=True))
-    return ["yes" if key in known else "no" for key in zip(frame["question_id"], frame["source"], strict=True)]

@@ -19,22 +19,11 @@ from erreval.diagnosis.answer_fit import AnswerFit
 from erreval.diagnosis.examples import multi_hot
 from erreval.diagnosis.signals import SIGNALS, log_odds
 from erreval.errors import ErrevalError
+from erreval.sections import FusionSettings
 from erreval.taxonomy import ALL_TYPES, ERRORS, TYPE_INDEX, ErrorType
 
 ENCODER = "encoder"
 """Name of the signal that is the encoder's own probability, as log-odds."""
-
-
-@dataclass(frozen=True)
-class FusionSettings:
-    """How a fusion is fitted; chosen by the log-likelihood of held-out folds of the pilot's dev half alone."""
-
-    injected_counts_as: float = 50.0
-    """All injected rows together weigh as much as this many labelled real questions."""
-    pull: float = 20.0
-    """Strength of the pull of each weight towards ``common_weight`` (ridge)."""
-    common_weight: float = 0.4
-    """The weight of a standardised signal of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +156,7 @@ def base_rate(hot: np.ndarray, error: ErrorType) -> float:
     return float((hot[:, TYPE_INDEX[error]].sum() + 0.5) / (len(hot) + 1))
 
 
-def fit_fusion(
-    injected: Labelled, people: Labelled, answer_fit: AnswerFit, settings: FusionSettings | None = None
-) -> Fusion:
+def fit_fusion(injected: Labelled, people: Labelled, answer_fit: AnswerFit, settings: FusionSettings) -> Fusion:
     """Fit the ten logistic regressions.
 
     Args:
@@ -182,7 +169,6 @@ def fit_fusion(
     Raises:
         ErrevalError: There are no rows, or the two sets have different signals.
     """
-    settings = settings or FusionSettings()
     if len(injected.hot) + len(people.hot) == 0:
         raise ErrevalError("a fusion needs labelled questions to be fitted on; there are none")
     extra = {t: injected.signals[t].shape[1] - len(SIGNALS[t]) for t in ERRORS}

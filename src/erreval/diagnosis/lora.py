@@ -194,7 +194,7 @@ def train_lora(
 
     from erreval.diagnosis.examples import Example, multi_hot
     from erreval.diagnosis.losses import Objective
-    from erreval.diagnosis.trainer import ObjectiveTrainer, Progress
+    from erreval.diagnosis.trainer import ObjectiveTrainer, Progress, common_arguments
 
     set_seed(seed)
     base, tokenizer = _backbone(settings.backbone)
@@ -215,20 +215,11 @@ def train_lora(
         ),
         model=model,
         args=TrainingArguments(
-            output_dir=str(work),
+            **common_arguments(work, seed),
             num_train_epochs=settings.epochs,
             per_device_train_batch_size=settings.batch_size,
             learning_rate=settings.learning_rate,
-            lr_scheduler_type="linear",
-            train_sampling_strategy="group_by_length",
-            remove_unused_columns=False,
             save_strategy="no",
-            logging_strategy="steps",
-            logging_steps=10,
-            disable_tqdm=True,
-            report_to="none",
-            seed=seed,
-            data_seed=seed,
             dataloader_pin_memory=torch.cuda.is_available(),
         ),
         train_dataset=rows,

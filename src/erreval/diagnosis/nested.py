@@ -7,14 +7,15 @@ inner folds of those passages give one another.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from erreval.diagnosis.answer_fit import AnswerFit
-from erreval.diagnosis.fusion import Fusion, FusionSettings, Labelled, fit_fusion
+from erreval.diagnosis.fusion import Fusion, Labelled, fit_fusion
 from erreval.diagnosis.thresholds import choose_thresholds, decide
 from erreval.errors import ErrevalError
+from erreval.sections import FusionSettings
 from erreval.taxonomy import ALL_TYPES, ErrorType
 
 
@@ -47,72 +48,76 @@ def folds_by_passage(passages: Sequence[str], folds: int, rng: np.random.Generat
         yield np.flatnonzero(~held), np.flatnonzero(held)
 
 
-def out_of_fold(
-    injected: Labelled,
-    people: Labelled,
-    passages: Sequence[str],
-    answer_fit: AnswerFit,
-    settings: FusionSettings,
-    rng: np.random.Generator,
-    folds: int = 5,
-) -> np.ndarray:
-    """(n, 11) probabilities of the people's rows, each by a fusion that has not seen its passage."""
-    found = np.empty((len(people.hot), len(ALL_TYPES)))
-    for seen, held in folds_by_passage(passages, folds, rng):
-        fusion = fit_fusion(injected, people.take(seen), answer_fit, settings)
-        found[held] = fusion.probabilities(people.take(held).signals)
+@dataclass(frozen=True)
+class Material:
+    """What a fusion is fitted on."""
+
+    injected: Labelled
+    """See ``fit_fusion``."""
+    people: Labelled
+    """Labelled real questions."""
+    passages: Sequence[str]
+    """The passage of each of the people's rows."""
+    answer_fit: AnswerFit
+    """What gave the signals."""
+    settings: FusionSettings
+
+    def take(self, rows: np.ndarray) -> Material:
+        """The same with some of the people's rows."""
+        return replace(self, people=self.people.take(rows), passages=[self.passages[k] for k in rows])
+
+    def fit(self) -> Fusion:
+        """A fusion fitted on all of it."""
+        return fit_fusion(self.injected, self.people, self.answer_fit, self.settings)
+
+
+def out_of_fold(material: Material, rng: np.random.Generator, folds: int | None = None) -> np.ndarray:
+    """(n, 11) probabilities of the people's rows, each by a fusion that has not seen its passage.
+
+    Args:
+        material: What there is.
+        rng: Draws the folds.
+        folds: How many; by default as many as the settings say, here and below.
+    """
+    found = np.empty((len(material.people.hot), len(ALL_TYPES)))
+    for seen, held in folds_by_passage(material.passages, folds or material.settings.folds, rng):
+        fusion = material.take(seen).fit()
+        found[held] = fusion.probabilities(material.people.take(held).signals)
     return found
 
 
-def fit_with_thresholds(
-    injected: Labelled,
-    people: Labelled,
-    passages: Sequence[str],
-    answer_fit: AnswerFit,
-    settings: FusionSettings,
-    rng: np.random.Generator,
-    folds: int = 5,
-) -> Fitted:
+def fit_with_thresholds(material: Material, rng: np.random.Generator, folds: int | None = None) -> Fitted:
     """A fusion fitted on all rows, with thresholds chosen on out-of-fold probabilities.
 
     Args:
-        injected: See ``fit_fusion``.
-        people: Labelled real questions (the development half).
-        passages: The passage of each of the people's rows.
-        answer_fit: What gave the signals.
-        settings: How to fit.
+        material: With the people's rows of the development half.
         rng: Draws the folds.
         folds: How many.
     """
-    chosen_on = out_of_fold(injected, people, passages, answer_fit, settings, rng, folds)
-    return Fitted(fit_fusion(injected, people, answer_fit, settings), choose_thresholds(chosen_on, people.hot))
+    chosen_on = out_of_fold(material, rng, folds)
+    return Fitted(material.fit(), choose_thresholds(chosen_on, material.people.hot))
 
 
 def cross_fitted(
-    injected: Labelled,
-    people: Labelled,
-    passages: Sequence[str],
-    answer_fit: AnswerFit,
-    settings: FusionSettings,
-    rng: np.random.Generator,
-    *,
-    folds: int = 8,
-    inner: int = 5,
+    material: Material, rng: np.random.Generator, *, folds: int = 8, inner: int | None = None
 ) -> tuple[np.ndarray, list[frozenset[ErrorType]]]:
     """Probabilities and label sets for all of the people's rows, by nested folds.
+
+    Args:
+        material: What there is.
+        rng: Draws the folds.
+        folds: How many outer ones.
+        inner: How many inner ones.
 
     Returns:
         (n, 11) probabilities and n label sets; for each row weights, base rates and thresholds come from other
         passages.
     """
-    names = np.asarray(passages, dtype=object)
-    found = np.empty((len(people.hot), len(ALL_TYPES)))
-    sets: list[frozenset[ErrorType]] = [frozenset()] * len(people.hot)
-    for seen, held in folds_by_passage(passages, folds, rng):
-        fitted = fit_with_thresholds(
-            injected, people.take(seen), names[seen].tolist(), answer_fit, settings, rng, inner
-        )
-        found[held] = fitted.fusion.probabilities(people.take(held).signals)
+    found = np.empty((len(material.people.hot), len(ALL_TYPES)))
+    sets: list[frozenset[ErrorType]] = [frozenset()] * len(found)
+    for seen, held in folds_by_passage(material.passages, folds, rng):
+        fitted = fit_with_thresholds(material.take(seen), rng, inner)
+        found[held] = fitted.fusion.probabilities(material.people.take(held).signals)
         for row, labels in zip(held, decide(found[held], fitted.thresholds), strict=True):
             sets[int(row)] = labels
     return found, sets

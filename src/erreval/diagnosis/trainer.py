@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,27 @@ from erreval.taxonomy import ALL_TYPES
 
 METRIC = "micro_f1"
 """What the best checkpoint is best by."""
+
+
+def common_arguments(work: Path, seed: int) -> dict[str, Any]:
+    """What every training here asks of ``TrainingArguments``: seeded, batches by length, told by ``Progress`` alone.
+
+    Args:
+        work: Folder for what Trainer leaves behind.
+        seed: Of the weights and of the order of the data.
+    """
+    return {
+        "output_dir": str(work),
+        "lr_scheduler_type": "linear",
+        "train_sampling_strategy": "group_by_length",
+        "remove_unused_columns": False,
+        "logging_strategy": "steps",
+        "logging_steps": 10,
+        "disable_tqdm": True,
+        "report_to": "none",
+        "seed": seed,
+        "data_seed": seed,
+    }
 
 
 class ObjectiveTrainer(Trainer):

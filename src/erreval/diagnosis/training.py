@@ -115,7 +115,7 @@ def training_arguments(
     """
     from transformers import TrainingArguments
 
-    from erreval.diagnosis.trainer import METRIC
+    from erreval.diagnosis.trainer import METRIC, common_arguments
 
     device = best_device()
     mixed = training_precision(precision, device)
@@ -126,16 +126,13 @@ def training_arguments(
             "(accelerate.processes)"
         )
     arguments = TrainingArguments(
-        output_dir=str(work),
+        **common_arguments(work, seed),
         num_train_epochs=epochs,
         per_device_train_batch_size=training.batch_size // processes,
         per_device_eval_batch_size=64,
         learning_rate=training.learning_rate,
         weight_decay=training.weight_decay,
         warmup_steps=training.warmup_share,
-        lr_scheduler_type="linear",
-        train_sampling_strategy="group_by_length",
-        remove_unused_columns=False,
         label_names=["labels"],
         eval_strategy="epoch" if chooses else "no",
         save_strategy="epoch" if chooses else "no",
@@ -144,12 +141,6 @@ def training_arguments(
         load_best_model_at_end=chooses,
         metric_for_best_model=METRIC if chooses else None,
         greater_is_better=True if chooses else None,
-        logging_strategy="steps",
-        logging_steps=10,
-        disable_tqdm=True,
-        report_to="none",
-        seed=seed,
-        data_seed=seed,
         bf16=mixed == "bf16",
         fp16=mixed == "fp16",
         # accelerate joins processes on CPUs (over gloo) only if it is told that it is to use the CPU.

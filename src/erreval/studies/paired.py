@@ -83,8 +83,7 @@ def micro_f1_difference(
     else:
         weights = rng.multinomial(count, np.full(count, 1 / count), size=resamples).astype(float)
         drawn = micro_f1(*(weights @ one.T).T) - micro_f1(*(weights @ other.T).T)
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(float(low), float(high), level)
+        interval = Interval.of(drawn, level)
     return PairedDifference(whole_one, whole_other, whole_one - whole_other, interval, len(true), count)
 
 
@@ -123,8 +122,7 @@ def ranking(
         drawn = [float(statistic(y[rows], s[rows])) for rows in samples if len(np.unique(y[rows])) == 2]
         if len(drawn) < max(1, len(samples) / 2):
             return float(statistic(y, s)), Interval(None, None, level)
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        return float(statistic(y, s)), Interval(float(low), float(high), level)
+        return float(statistic(y, s)), Interval.of(drawn, level)
 
     area, area_interval = measured(roc_auc_score)
     precision, precision_interval = measured(average_precision_score)

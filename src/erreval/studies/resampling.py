@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,17 @@ class Interval:
     low: float | None
     high: float | None
     level: float
+
+    @classmethod
+    def of(cls, drawn: np.ndarray | Sequence[float], level: float) -> Interval:
+        """The middle ``level`` of what was drawn.
+
+        Args:
+            drawn: (resamples,) values of a statistic, at least one.
+            level: Coverage.
+        """
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        return cls(float(low), float(high), level)
 
 
 def pearson_interval(
@@ -59,8 +71,7 @@ def pearson_interval(
     if defined.sum() < resamples / 2:
         return Interval(None, None, level)
     r = (n * sxy - sx * sy)[defined] / np.sqrt(var_x[defined] * var_y[defined])
-    low, high = np.quantile(r, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), level)
+    return Interval.of(r, level)
 
 
 def without_influential(x: np.ndarray, y: np.ndarray, share: float = 0.01) -> float | None:
